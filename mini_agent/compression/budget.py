@@ -1,0 +1,76 @@
+"""Milestone 3: how much fits, and from when on something is done about it.
+
+A budget is a window in tokens and a trigger. What comes out are numbers: over
+`soft` the ladder of a policy is taken, down to `target`; over `hard` a request
+may not be sent. With a plain number as threshold all of them are that number.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..errors import UsageError
+
+FULL_WINDOW = 200_000  # the window for which the absolute numbers of policies are given
+HAND_MARGIN = 3_000    # by hand the margin is smaller: the user knows what comes
+_SHARE = re.compile(r"(\d+(?:\.\d+)?)%")
+_FREE = re.compile(r"-\s*(\d+)")
+_FREE_MIN = re.compile(r"-\s*min\(\s*(\d+)\s*,\s*max_output\s*\)")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """All in tokens. `window` None means that nothing is ever too much."""
+
+    window: int | None
+    soft: int = 0
+    hard: int = 0
+    target: int = 0
+    by_hand: int = 0
+
+    def scaled(self, number: int) -> int:
+        """An absolute number for 200,000 tokens, for this window, rounded down."""
+        return number if self.window is None else number * self.window // FULL_WINDOW
+
+
+def make_budget(window: int | None, *, trigger: str | int | None = None,
+                target: str | int | None = None, reserve: int = 0, margin: int = 0,
+                max_output: int | None = None, scale: bool = True) -> Budget:
+    """A budget of `window` tokens.
+
+    soft = window - reserve - margin, hard = window - reserve; a trigger replaces
+    soft: a number, a share ("80%") or what is left free ("-16384",
+    "-min(20000,max_output)"). Absolute numbers scale with the window if `scale`.
+    Raises `UsageError` for a window below 1 or a trigger of another form.
+    """
+    if window is None:
+        return Budget(None)
+    if window < 1:
+        raise UsageError(f"a window of {window} tokens holds nothing", place="window",
+                         value=window, remedy="give a positive number of tokens")
+    share = Budget(window).scaled if scale else int
+    hard = window - share(reserve)
+    soft = hard - share(margin)
+    if trigger is not None:
+        soft = min(hard, tokens_at(trigger, window, max_output, scale))
+    goal = soft if target is None else min(soft, tokens_at(target, window, max_output, scale))
+    by_hand = max(soft, hard - share(HAND_MARGIN)) if margin else soft
+    return Budget(window, soft, hard, goal, by_hand)
+
+
+def tokens_at(trigger: str | int, window: int, max_output: int | None = None,
+              scale: bool = True) -> int:
+    """The tokens of a trigger: number, "80%", "-16384", "-min(20000,max_output)"."""
+    share = Budget(window).scaled if scale else int
+    if isinstance(trigger, int):
+        return share(trigger)
+    if match := _SHARE.fullmatch(trigger):
+        return int(window * float(match[1]) / 100)
+    if match := _FREE.fullmatch(trigger):
+        return window - share(int(match[1]))
+    if match := _FREE_MIN.fullmatch(trigger):
+        free = share(int(match[1]))
+        return window - (free if max_output is None else min(free, max_output))
+    raise UsageError(f"no trigger {trigger!r}", place="trigger", value=trigger,
+                     remedy='give a number, "80%", "-16384" or "-min(20000,max_output)"')

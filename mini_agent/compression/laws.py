@@ -1,0 +1,153 @@
+"""Milestone 3: the laws that every change is held to, in one place.
+
+`check` is called by the one function that applies changes, whichever way a
+change came about. It looks at what the change touches and at the view that would
+come out; what it refuses was a fault of a strategy, not of the session.
+The numbers are those of the design: 1 pairing, 2 conservation, 3 strict gain,
+4 protection. (5, determinism, and 7, rebuilding, are held by tests.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import LawError
+from ..messages import calls_of, pairing_faults
+from .pins import Pins
+from .view import Change, Entry, View
+
+PAIRING, CONSERVATION, GAIN, PROTECTION = 1, 2, 3, 4
+
+
+@dataclass(frozen=True)
+class Protection:
+    """What no strategy may touch: history indexes, and a tail of the view.
+
+    `verbatim` are messages that stay as they are. `tail` is the view index from
+    which on nothing is dropped or summarised; results there may be shortened if
+    `shorten_tail` says so (the published policy does it). `pins` are carried word
+    for word by whatever takes the place of their message.
+    """
+
+    verbatim: frozenset[int] = frozenset()
+    tail: int = 0
+    shorten_tail: bool = True
+    pins: Pins = Pins()
+
+
+def tail_start(view: View, keep: int) -> int:
+    """View index where the last `keep` messages begin, moved back to a whole group."""
+    start = max(0, len(view) - keep)
+    while 0 < start < len(view) and view[start].message["role"] == "tool":
+        start -= 1
+    return start
+
+
+def protected_users(users: Sequence[tuple[int, int]], budget: int) -> set[int]:
+    """History indexes of the user messages that stay verbatim.
+
+    `users` are (index, tokens) in order; the first and the newest always stay,
+    the others newest first while they fit into `budget` tokens together.
+    """
+    if not users:
+        return set()
+    kept = {users[0][0], users[-1][0]}
+    for index, tokens in reversed(users[1:-1]):
+        budget -= tokens
+        if budget < 0:
+            break
+        kept.add(index)
+    return kept
+
+
+def check(before: View, after: View, change: Change, protection: Protection,
+          breaks: Sequence[int] = ()) -> None:
+    """Raise `LawError` with the first law that `change` breaks, if any.
+
+    `breaks` are the numbers of laws that a policy breaks on purpose.
+    """
+    for law, judge in ((GAIN, _gain), (CONSERVATION, _conservation),
+                       (PROTECTION, _protection), (PAIRING, _pairing)):
+        if law not in breaks and (fault := judge(before, after, change, protection)):
+            raise LawError(law, fault, place=change.strategy)
+
+
+def _gain(before: View, after: View, change: Change, _: Protection) -> str:
+    if after.tokens < before.tokens:
+        return ""
+    return f"{before.tokens} tokens became {after.tokens}: a change has to make the view smaller"
+
+
+def _conservation(before: View, _: View, change: Change, __: Protection) -> str:
+    had = {index for at in change.affected for index in before[at].stands_for}
+    named = [index for _, entry in change.inserts for index in entry.stands_for]
+    if len(set(named)) < len(named):
+        return "a history message would stand behind two entries"
+    if not had.issuperset(named):
+        return f"an entry names messages that were not affected: {sorted(set(named) - had)[:5]}"
+    lost = had.difference(named, change.dropped)
+    return f"messages {sorted(lost)[:5]} would be lost without a word" if lost else ""
+
+
+def _protection(before: View, _: View, change: Change, protection: Protection) -> str:
+    standing = {index: entry for __, entry in change.inserts for index in entry.stands_for}
+    for at in change.affected:
+        entry = before[at]
+        for index in entry.stands_for:
+            if index in protection.verbatim and not _still_said(entry, standing.get(index)):
+                return f"message {index} has to stay verbatim"
+        if at >= protection.tail and not _shortened_only(entry, standing, protection):
+            return f"entry {at} belongs to the protected tail"
+    return _pin_fault(before, change, protection)
+
+
+def _pin_fault(before: View, change: Change, protection: Protection) -> str:
+    gone = (index for at in change.affected for index in before[at].stands_for)
+    for pin in protection.pins.within(gone):
+        if not any(pin.text in entry.message["content"] for _, entry in change.inserts):
+            return f"the pin {pin.text[:40]!r} of message {pin.index} would be lost"
+    return ""
+
+
+def _still_said(entry: Entry, standing: Entry | None) -> bool:
+    """Whether the words are still there: as they were, or whole inside a summary."""
+    if standing is None:
+        return False
+    if standing.message == entry.message:
+        return True
+    return standing.how == "summary" and entry.message["content"] in standing.message["content"]
+
+
+def _shortened_only(entry: Entry, standing: Mapping[int, Entry],
+                    protection: Protection) -> bool:
+    """Whether an entry of the tail is still there alone, shortened as is allowed.
+
+    What a change has attached stands for no message, so it may go.
+    """
+    if not entry.stands_for:
+        return True
+    if not protection.shorten_tail or entry.message["role"] != "tool":
+        return False
+    return all(index in standing and standing[index].stands_for == entry.stands_for
+               for index in entry.stands_for)
+
+
+def _pairing(before: View, after: View, change: Change, _: Protection) -> str:
+    if _same_shape(before, change):
+        return ""
+    fault = next(pairing_faults(after.messages()), None)
+    return f"message {fault[0]} of the view: {fault[1]}" if fault else ""
+
+
+def _same_shape(before: View, change: Change) -> bool:
+    """Whether each affected entry is replaced in place by one that pairs alike."""
+    return len(change.affected) == len(change.inserts) and all(
+        at == place and _pairs(before[at].message) == _pairs(entry.message)
+        for at, (place, entry) in zip(change.affected, change.inserts))
+
+
+def _pairs(message: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (message["role"], message.get("tool_call_id"),
+            tuple(made["id"] for made in calls_of(message)))

@@ -1,0 +1,165 @@
+"""Milestone 3: policies are data: a ladder of strategies, a trigger, a reason.
+
+A policy is used by its name or read from a JSON file of the same fields. What is
+left out here: what a strategy does (its own room) and when it is asked (window).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import UsageError
+from .scene import Strategy
+from .shrink import ToolResultAging
+from .summarise import RollingSummary
+
+STRATEGIES: dict[str, type[Strategy]] = {made.name: made for made in (
+    ToolResultAging, RollingSummary)}
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One step of a ladder; `trigger` is a tier of its own, as in `budget.tokens_at`."""
+
+    strategy: Strategy
+    trigger: str | int | None = None
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A named ladder. `breaks` are the laws that it breaks on purpose.
+
+    `protect_last`: messages at the end that are neither dropped nor summarised;
+    `shorten_tail`: whether results among them may be shortened; `user_share`: how
+    much of the window users' words may fill verbatim; `frozen`: what has been sent
+    is not shortened later; `scale`: absolute numbers are for 200,000 tokens.
+    """
+
+    name: str
+    source: str
+    about: str
+    ladder: tuple[Rung, ...] = ()
+    breaks: tuple[int, ...] = ()
+    trigger: str | int | None = None
+    target: str | int | None = None
+    reserve: int = 0
+    margin: int = 0
+    protect_last: int = 4
+    shorten_tail: bool = True
+    user_share: float = 1.0
+    frozen: bool = False
+    scale: bool = True
+    estimator: str = "runs"
+
+
+POLICIES: tuple[dict[str, Any], ...] = (
+    {"name": "none", "source": "the baseline", "about": "everything is sent, nothing is done",
+     "ladder": []},
+    {"name": "published", "source": "milestone 3 of the article this project was founded on",
+     "about": "long results are aged to head and tail; what is still too much is summarised",
+     "scale": False, "estimator": "published",
+     "ladder": [{"strategy": "tool_result_aging"}, {"strategy": "rolling_summary"}]},
+)
+
+
+def policy_names() -> list[str]:
+    """The names of all policies, in the order of the design."""
+    return [data["name"] for data in POLICIES]
+
+
+def find_policy(name: str) -> Policy:
+    """The policy of this name. `UsageError` with close names if there is none."""
+    for data in POLICIES:
+        if data["name"] == name:
+            return make_policy(data, "policy")
+    raise UsageError(f"no policy {name!r}", place="policy", value=name,
+                     remedy=nearest(name, policy_names()))
+
+
+def make_policy(data: Mapping[str, Any], place: str) -> Policy:
+    """A policy from its data. `UsageError` names the field that is wrong."""
+    fields = {field.name for field in dataclasses.fields(Policy)}
+    for key in data:
+        if key not in fields:
+            raise UsageError(f"unknown key {key!r}", place=f"{place}.{key}", value=data[key],
+                             remedy=nearest(key, fields))
+    ladder = tuple(_rung(item, f"{place}.ladder[{number}]")
+                   for number, item in enumerate(data.get("ladder", ())))
+    return Policy(**{**data, "ladder": ladder, "breaks": tuple(data.get("breaks", ()))})
+
+
+def _rung(item: Mapping[str, Any], place: str) -> Rung:
+    name = item.get("strategy")
+    if name not in STRATEGIES:
+        raise UsageError(f"no strategy {name!r}", place=f"{place}.strategy", value=name,
+                         remedy=nearest(str(name), STRATEGIES))
+    made = STRATEGIES[name]()
+    for key, value in item.get("settings", {}).items():
+        made = _set(made, key, value, f"{place}.settings")
+    return Rung(made, item.get("trigger"))
+
+
+def with_settings(policy: Policy, settings: Mapping[str, Any], place: str) -> Policy:
+    """The policy with these settings: its own, or those of strategies on its ladder.
+
+    Raises `UsageError` for a key that neither has, or a value of another type.
+    """
+    for key, value in settings.items():
+        if key != "ladder" and key in {field.name for field in dataclasses.fields(policy)}:
+            policy = _set(policy, key, value, place)
+            continue
+        if not any(_has(rung.strategy, key) for rung in policy.ladder):
+            known = [field.name for rung in policy.ladder
+                     for field in dataclasses.fields(rung.strategy)]
+            raise UsageError(f"no setting {key!r} in policy {policy.name!r}",
+                             place=f"{place}.{key}", value=value,
+                             remedy=nearest(key, ["protect_last", "target", *known]))
+        policy = dataclasses.replace(policy, ladder=tuple(
+            dataclasses.replace(rung, strategy=_set(rung.strategy, key, value, place))
+            if _has(rung.strategy, key) else rung for rung in policy.ladder))
+    return policy
+
+
+def differing(policy: Policy) -> dict[str, Any]:
+    """The settings in which a policy differs from the one of its name, for `run_start`."""
+    plain = find_policy(policy.name)
+    changed = {field.name: getattr(policy, field.name) for field in dataclasses.fields(policy)
+               if field.name != "ladder"
+               and getattr(policy, field.name) != getattr(plain, field.name)}
+    for rung, old in zip(policy.ladder, plain.ladder):
+        for field in dataclasses.fields(rung.strategy):
+            value = getattr(rung.strategy, field.name)
+            if value != getattr(old.strategy, field.name):
+                changed[field.name] = value
+    return changed
+
+
+def _has(strategy: Strategy, key: str) -> bool:
+    return any(field.name == key for field in dataclasses.fields(strategy))
+
+
+def _set(target: Any, key: str, value: Any, place: str) -> Any:
+    """`target` with one field set, if the value is of the same kind and not negative."""
+    if not hasattr(target, key):
+        raise UsageError(f"unknown setting {key!r}", place=f"{place}.{key}", value=value,
+                         remedy=nearest(key, [f.name for f in dataclasses.fields(target)]))
+    old = getattr(target, key)
+    if old is not None and type(value) is not type(old) and not (
+            isinstance(old, float) and type(value) is int):
+        raise UsageError(f"{value!r} is no {type(old).__name__}", place=f"{place}.{key}",
+                         value=value, remedy=f"the default is {old!r}")
+    if isinstance(value, (int, float)) and value < 0:
+        raise UsageError(f"{value!r} is negative", place=f"{place}.{key}", value=value,
+                         remedy=f"the default is {old!r}")
+    return dataclasses.replace(target, **{key: value})
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """A remedy that names what is close to `name`, else all there is."""
+    known = sorted(set(names))
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(close)}?" if close else f"known are: {', '.join(known)}"

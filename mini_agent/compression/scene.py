@@ -1,0 +1,70 @@
+"""Milestone 3: what a strategy gets to see, and what it has to give back.
+
+A strategy is a callable with settings: given the view and the scene it proposes
+a change, or None where it has none to offer. It applies nothing, writes nothing
+and keeps nothing between calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..messages import Message
+from ..texts import Texts
+from ..tokens import Estimator
+from .budget import Budget
+from .laws import Protection
+from .pins import Pins
+from .view import Change, Entry, View
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The situation in which a strategy is asked.
+
+    `goal`: tokens that the view should come down to. `sent`: so many leading
+    entries have been sent already; where the policy freezes (`frozen`), they are
+    not shortened any more. `summarise(indexes, form)` asks the model for the text
+    of a summary of these history messages and may raise `StrategyError`. `tools`
+    are the names of the tools that the agent has: no text may name another.
+    """
+
+    step: int
+    history: Sequence[Message]
+    goal: int
+    budget: Budget
+    estimate: Estimator
+    texts: Texts
+    protection: Protection
+    sent: int
+    frozen: bool
+    summarise: Callable[[Sequence[int], str], str]
+    pins: Pins = Pins()
+    tools: frozenset[str] = frozenset()
+
+    def entry(self, message: Message, stands_for: Sequence[int], how: str) -> Entry:
+        """An entry with its tokens counted; its text carries the pins of what it stands for."""
+        text = message["content"] if how == "verbatim" else self.pins.carry(
+            message["content"], stands_for, self.texts)
+        made = message if text is message["content"] else {**message, "content": text}
+        return Entry(made, self.estimate.message(made), tuple(stands_for), how)
+
+    def way_back(self, index: int) -> str:
+        """How the whole of history message `index` can be had again."""
+        key = "way_back_tool" if "read_result" in self.tools else "way_back_log"
+        return self.texts(key, index=index)
+
+
+class Strategy(Protocol):
+    """One way to make a view smaller.
+
+    `name` is the `strategy` of the records. `asks_model`: a proposal costs a
+    model call, so the window asks less often once it came to nothing.
+    """
+
+    name: str
+    asks_model: bool
+
+    def __call__(self, view: View, scene: Scene) -> Change | None: ...

@@ -1,0 +1,57 @@
+"""Milestone 3: what came to nothing is said once, and not tried for ever.
+
+No gain is an outcome with its numbers, but a record of it at every step would
+drown the trace, and a model asked in vain at every step would burn money.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+MAX_FAILURES = 3   # in a row; then automatic summaries stop until somebody closes the breaker
+NEWS_GROWTH = 1.05  # a skip is news again when the view has grown by 5 %
+
+
+@dataclass
+class Skips:
+    """Which (strategy, reason) was recorded at how many tokens since the last change."""
+
+    seen: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def is_news(self, name: str, reason: str, tokens: int) -> bool:
+        """Whether to record it; if so it is remembered."""
+        last = self.seen.get((name, reason))
+        if last is not None and tokens < last * NEWS_GROWTH:
+            return False
+        self.seen[name, reason] = tokens
+        return True
+
+    def holds(self, name: str, tokens: int) -> bool:
+        """Whether this strategy came to nothing lately, at about this size."""
+        return any(tokens < last * NEWS_GROWTH
+                   for (who, _), last in self.seen.items() if who == name)
+
+    def clear(self) -> None:
+        """A change was applied: everything is open again."""
+        self.seen.clear()
+
+
+@dataclass
+class Breaker:
+    """Opens after three failures of the summariser in a row."""
+
+    failures: int = 0
+
+    @property
+    def open(self) -> bool:
+        """Whether automatic summaries are stopped."""
+        return self.failures >= MAX_FAILURES
+
+    def failed(self) -> bool:
+        """Count a failure. True if this one opened the breaker."""
+        self.failures += 1
+        return self.failures == MAX_FAILURES
+
+    def succeeded(self) -> None:
+        """A success, or a hand: closed again."""
+        self.failures = 0

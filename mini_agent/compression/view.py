@@ -1,0 +1,141 @@
+"""Milestone 3: the view, and the one function that changes it.
+
+A view is a list of entries; an entry is a message, its tokens, the history
+messages that it stands for, and how. Live, on resume, in `check` and in the lab a
+view becomes another by `apply` and by nothing else, so that the views of a run
+can be had again from its trace alone (`rebuild`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import TraceError
+from ..messages import Message
+from ..tokens import Estimator
+
+HOW = ("verbatim", "shortened", "summary", "attached")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One message of a view. `stands_for` are indexes in the history."""
+
+    message: Message
+    tokens: int
+    stands_for: tuple[int, ...]
+    how: str = "verbatim"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a strategy proposes: entries to take out, entries to put in.
+
+    `affected` are indexes in the view before the change, rising; `inserts` are
+    (index in the view after the change, entry), rising. `facts` go into the
+    record behind the fixed keys (`unsupported` of a summary, for one).
+    """
+
+    strategy: str
+    affected: tuple[int, ...]
+    inserts: tuple[tuple[int, Entry], ...]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def dropped(self) -> tuple[int, ...]:
+        """History indexes that no entry stands for any more; see `with_dropped`."""
+        return tuple(self.facts.get("dropped", ()))
+
+
+class View:
+    """Entries in order, with the sum of their tokens kept as they change."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self.entries = list(entries)
+        self.tokens = sum(entry.tokens for entry in self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, index: int) -> Entry:
+        return self.entries[index]
+
+    def append(self, entry: Entry) -> None:
+        """A new message comes in, at the end and verbatim."""
+        self.entries.append(entry)
+        self.tokens += entry.tokens
+
+    def messages(self) -> list[Message]:
+        """What is sent."""
+        return [entry.message for entry in self.entries]
+
+
+def apply(view: View, change: Change) -> View:
+    """The view without the affected entries, each new one inserted at its place."""
+    gone = set(change.affected)
+    kept = (entry for index, entry in enumerate(view.entries) if index not in gone)
+    after: list[Entry] = []
+    for at, entry in change.inserts:
+        after.extend(next(kept) for _ in range(at - len(after)))
+        after.append(entry)
+    after.extend(kept)
+    return View(after)
+
+
+def dropped_by(view: View, change: Change) -> tuple[int, ...]:
+    """History indexes that leave the view with `change`, and nothing stands for."""
+    before = {index for at in change.affected for index in view[at].stands_for}
+    return tuple(sorted(before.difference(*(entry.stands_for for _, entry in change.inserts))))
+
+
+def prefix_kept(view: View, change: Change) -> int:
+    """Tokens of the whole entries before the first one that `change` touches."""
+    first = min([*change.affected, *(at for at, _ in change.inserts)], default=len(view))
+    return sum(entry.tokens for entry in view.entries[:first])
+
+
+def to_payload(step: int, trigger: str, before: View, after: View, change: Change,
+               ) -> dict[str, Any]:
+    """The payload of a `context_compression` record; the order of keys is fixed."""
+    return {
+        "step": step, "strategy": change.strategy,
+        "before_messages": len(before), "after_messages": len(after),
+        "before_tokens": before.tokens, "after_tokens": after.tokens,
+        "affected_indexes": list(change.affected), "trigger": trigger,
+        "prefix_kept": prefix_kept(before, change),
+        "entries": [{"at": at, "message": entry.message, "tokens": entry.tokens,
+                     "stands_for": list(entry.stands_for), "how": entry.how}
+                    for at, entry in change.inserts],
+        **change.facts,
+    }
+
+
+def from_payload(payload: dict[str, Any]) -> Change:
+    """The change that a record tells of. KeyError or TypeError if it is no such record."""
+    inserts = tuple((item["at"], Entry(item["message"], item["tokens"],
+                                       tuple(item["stands_for"]), item["how"]))
+                    for item in payload["entries"])
+    return Change(payload["strategy"], tuple(payload["affected_indexes"]), inserts)
+
+
+def rebuild(records: Sequence[dict[str, Any]],
+            estimate: Estimator) -> Iterator[tuple[dict[str, Any], View]]:
+    """Each record with the view as it is behind it, from the records alone.
+
+    Raises `TraceError` with the record's `seq` where a change does not fit.
+    """
+    view, size = View(), 0
+    for record in records:
+        if record["type"] == "message":
+            message = record["message"]
+            view.append(Entry(message, estimate.message(message), (size,)))
+            size += 1
+        elif record["event"] == "context_compression":
+            try:
+                view = apply(view, from_payload(record["payload"]))
+            except (KeyError, TypeError, RuntimeError) as error:
+                raise TraceError(f"the change does not fit the view ({error!r})",
+                                 place=f"seq {record['seq']}", value=record["seq"]) from error
+        yield record, view

@@ -1,0 +1,115 @@
+"""Every error that mini-agent raises on purpose, in one tree.
+
+    MiniAgentError
+    |-- UsageError            what the user gave is wrong: one line, exit status 2
+    |   `-- TaskFileError     a field of a task or policy file is wrong
+    |-- TraceError            a trace cannot be read, folded or written
+    |-- ContextOverflowError  the view is over the hard limit and nothing may move
+    |-- LawError              a change would break a law of the design
+    |-- StrategyError         a strategy could not make its proposal
+    |-- ModelError            the model gave no usable reply
+    |   |-- EmptyReplyError       neither text nor calls
+    |   |-- ScriptExhaustedError  a scripted model has no replies left
+    |   `-- PromptTooLongError    the endpoint says that the request does not fit
+    `-- ToolError             a tool call failed; it goes back to the model
+
+A message says where (`place`), what was found (`value`) and what to do
+(`remedy`), and carries the three as attributes, so that nobody parses prose.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class MiniAgentError(Exception):
+    """The root. `str(error)` is one line: place, message, remedy."""
+
+    def __init__(self, message: str, *, place: str = "", value: Any = None,
+                 remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.value = value
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        text = f"{self.place}: {self.message}" if self.place else self.message
+        text = f"{text}; {self.remedy}" if self.remedy else text
+        return " ".join(text.split())
+
+
+class UsageError(MiniAgentError):
+    """The user asked for something that cannot be; the program exits with 2."""
+
+
+class TaskFileError(UsageError):
+    """A task or policy file has a wrong field; `place` is file and path."""
+
+
+class TraceError(MiniAgentError):
+    """A trace is broken at a line, does not fold, or cannot be written."""
+
+
+class ContextOverflowError(MiniAgentError):
+    """The view is over the hard limit.
+
+    `tokens` and `limit` are in tokens; `immovable` lists what may not move as
+    (name, tokens), the largest first.
+    """
+
+    def __init__(self, message: str, *, tokens: int, limit: int,
+                 immovable: list[tuple[str, int]], **where: Any) -> None:
+        super().__init__(message, value=tokens, **where)
+        self.tokens = tokens
+        self.limit = limit
+        self.immovable = immovable
+
+
+class LawError(MiniAgentError):
+    """A change would break law number `law`; the view stays as it was."""
+
+    def __init__(self, law: int, message: str, **where: Any) -> None:
+        super().__init__(f"law {law}: {message}", **where)
+        self.law = law
+
+
+class StrategyError(MiniAgentError):
+    """A strategy failed half-way (summariser raised, disk full): no change."""
+
+
+class ModelError(MiniAgentError):
+    """The model could not be asked, or its reply cannot be used."""
+
+
+class EmptyReplyError(ModelError):
+    """A reply with neither text nor calls."""
+
+
+class ScriptExhaustedError(ModelError):
+    """The scripted model was asked once more than it has replies."""
+
+
+class PromptTooLongError(ModelError):
+    """The endpoint refused the request for its length.
+
+    `window` is the limit in tokens that its message named, or None.
+    """
+
+    def __init__(self, message: str, *, window: int | None = None,
+                 **where: Any) -> None:
+        super().__init__(message, **where)
+        self.window = window
+
+
+class ToolError(MiniAgentError):
+    """A tool call failed: `code` for programs, `message` for the model.
+
+    `details` is text that belongs under the message, such as a command's output.
+    """
+
+    def __init__(self, code: str, message: str, details: str = "",
+                 **where: Any) -> None:
+        super().__init__(message, **where)
+        self.code = code
+        self.details = details

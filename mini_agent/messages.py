@@ -1,0 +1,131 @@
+"""Milestone 1: messages, and which of them belong together.
+
+A message is a plain dict in the chat-completions form, its keys in this order:
+`role`, `tool_call_id`, `name`, `content`, `tool_calls`, `error`, `opaque`; a key
+that does not apply is absent. What this module leaves out: how many tokens a
+message has (`tokens.py`), and what may be done to it (`compression/`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+Message = dict[str, Any]
+Call = dict[str, Any]
+
+ROLES = ("system", "user", "assistant", "tool")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def clean(text: str | None) -> str:
+    """Text as it may enter a history: None is "", lone surrogates are U+FFFD."""
+    if text is None:
+        return ""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def clean_json(value: Any) -> Any:
+    """`clean` for every string of a JSON value, keys included."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(key)): clean_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [clean_json(item) for item in value]
+    return value
+
+
+def system(content: str) -> Message:
+    """A system message."""
+    return {"role": "system", "content": clean(content)}
+
+
+def user(content: str) -> Message:
+    """A user message."""
+    return {"role": "user", "content": clean(content)}
+
+
+def assistant(content: str | None, tool_calls: Sequence[Call] = (),
+              opaque: Mapping[str, Any] | None = None) -> Message:
+    """An assistant message; `opaque` is a provider's reasoning, never edited."""
+    message: Message = {"role": "assistant", "content": clean(content)}
+    if tool_calls:
+        message["tool_calls"] = list(tool_calls)
+    if opaque:
+        message["opaque"] = dict(opaque)
+    return message
+
+
+def call(call_id: str, name: str, arguments: Any) -> Call:
+    """A tool call; arguments that are no object become {} and `invalid`: RAW."""
+    made: Call = {"id": clean(call_id), "name": clean(name)}
+    if isinstance(arguments, Mapping):
+        made["arguments"] = clean_json(arguments)
+    else:
+        made["arguments"] = {}
+        made["invalid"] = clean(arguments if isinstance(arguments, str) else repr(arguments))
+    return made
+
+
+def tool_result(call_id: str, name: str, content: str | None,
+                error: Mapping[str, str] | None = None) -> Message:
+    """The one result of a call; `error` is {"code", "message"} when it failed."""
+    message: Message = {"role": "tool", "tool_call_id": clean(call_id),
+                        "name": clean(name), "content": clean(content)}
+    if error:
+        message["error"] = {"code": clean(error["code"]), "message": clean(error["message"])}
+    return message
+
+
+def calls_of(message: Mapping[str, Any]) -> list[Call]:
+    """The calls of a message, [] where it has none."""
+    return message.get("tool_calls") or []
+
+
+def groups(messages: Sequence[Mapping[str, Any]]) -> Iterator[range]:
+    """Index ranges of the smallest pieces that may move alone, in order.
+
+    A group is one message, or an assistant message with calls and all results
+    behind it. They are matched by position, since ids may repeat in a session.
+    """
+    start = 0
+    while start < len(messages):
+        end = start + 1
+        if calls_of(messages[start]):
+            while end < len(messages) and messages[end]["role"] == "tool":
+                end += 1
+        yield range(start, end)
+        start = end
+
+
+def answered(message: Mapping[str, Any],
+             results: Sequence[Mapping[str, Any]]) -> list[int | None]:
+    """For each call of `message` the position in `results` of its result.
+
+    Results may come in any order. Where an id stands twice, the first result
+    answers the first call. None: this call has no result.
+    """
+    waiting: dict[str, list[int]] = {}
+    for position, result in enumerate(results):
+        waiting.setdefault(result.get("tool_call_id", ""), []).append(position)
+    return [waiting[made["id"]].pop(0) if waiting.get(made["id"]) else None
+            for made in calls_of(message)]
+
+
+def pairing_faults(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, str]]:
+    """(index, what is wrong) for each call without result and the reverse."""
+    for group in groups(messages):
+        first = messages[group.start]
+        if first["role"] == "tool":
+            yield group.start, f"result {first.get('tool_call_id', '')!r} without its call"
+        if not calls_of(first):
+            continue
+        found = answered(first, messages[group.start + 1:group.stop])
+        for made, position in zip(calls_of(first), found):
+            if position is None:
+                yield group.start, f"call {made['id']!r} without its result"
+        for position in range(len(group) - 1):
+            if position not in found:
+                yield group.start + 1 + position, "result without its call"

@@ -1,0 +1,41 @@
+"""Milestone 1: what a model is to the loop.
+
+Two questions: what next (`complete`), and what was this about (`summarize`).
+Everything that differs between providers stays behind these two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..messages import Call, Message
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One answer of a model: text, calls, or both.
+
+    `usage` is what the endpoint reported, in tokens; `opaque` is reasoning that
+    must go back byte for byte; `stage` names a stage of the work that it ends.
+    """
+
+    content: str = ""
+    tool_calls: tuple[Call, ...] = ()
+    usage: dict[str, int] | None = None
+    opaque: dict[str, Any] | None = None
+    stage: str = ""
+
+
+class Model(Protocol):
+    """The seam between the loop and any model, scripted or live.
+
+    Both methods raise `ModelError` where no usable answer can be had, and
+    `PromptTooLongError` where the request does not fit.
+    """
+
+    def complete(self, messages: Sequence[Message],
+                 tools: Sequence[dict[str, Any]]) -> Reply: ...
+
+    def summarize(self, messages: Sequence[Message], form: str) -> str: ...

@@ -1,0 +1,72 @@
+"""Milestone 1: a model that replays the replies of a task file.
+
+It ships with the package because it is how every milestone is shown: the same
+bytes on every machine, no network, no key. `inject` in a reply makes it fail the
+way real models fail. It does not read what it is sent; that is the point of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .. import extract
+from ..errors import ModelError, PromptTooLongError, ScriptExhaustedError
+from ..messages import Call, Message, call
+from ..texts import Texts
+from .base import Reply
+
+INJECTIONS = ("error", "empty", "bad_json", "unknown_tool", "overflow")
+SUMMARIES = ("ok", "empty", "long", "raise")
+LONG_SUMMARY = 2  # an injected "long" summary has this many times its source's characters
+
+
+class ScriptedModel:
+    """Replays `replies` in order, then raises `ScriptExhaustedError`.
+
+    Call ids are `call_STEP_INDEX`. `summaries` says how each summary in turn
+    goes wrong; behind its end they are well.
+    """
+
+    def __init__(self, replies: Sequence[dict[str, Any]], summaries: Sequence[str] = (),
+                 texts: Texts = Texts()) -> None:
+        self._replies = iter(replies)
+        self._summaries: Iterator[str] = iter(summaries)
+        self._texts = texts
+        self._step = 0
+
+    def complete(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> Reply:
+        """The next reply of the script."""
+        reply = next(self._replies, None)
+        if reply is None:
+            raise ScriptExhaustedError("the script has no replies left", value=self._step,
+                                       remedy="add a reply, or end with one without calls")
+        inject = reply.get("inject", "")
+        if inject == "overflow":
+            raise PromptTooLongError("prompt is too long (injected)")
+        if inject == "error":
+            raise ModelError("the model failed (injected)")
+        step, self._step = self._step, self._step + 1
+        if inject == "empty":
+            return Reply()
+        calls = tuple(_call(made, f"call_{step}_{index}", inject)
+                      for index, made in enumerate(reply.get("tool_calls", ())))
+        return Reply(reply.get("content", ""), calls, stage=reply.get("stage", ""))
+
+    def summarize(self, messages: Sequence[Message], form: str) -> str:
+        """A summary that only quotes, or the failure that the script asks for."""
+        outcome = next(self._summaries, "ok")
+        if outcome == "raise":
+            raise ModelError("the summariser failed (injected)")
+        if outcome == "empty":
+            return ""
+        if outcome == "long":
+            return "\n".join(message["content"] for message in messages) * LONG_SUMMARY
+        return getattr(extract, form)(messages, self._texts)
+
+
+def _call(made: dict[str, Any], call_id: str, inject: str) -> Call:
+    name, arguments = made["name"], made.get("arguments", {})
+    if inject == "bad_json":
+        return call(call_id, name, '{"path": "notes.txt"')
+    return call(call_id, "no_such_tool" if inject == "unknown_tool" else name, arguments)

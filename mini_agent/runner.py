@@ -1,0 +1,89 @@
+"""Milestone 1: from a task file to a finished run.
+
+The one place where the parts are put together: model, tools, tracer and, where
+the task names a threshold, a window. The command line and the drivers in
+`scripts/` differ only in what they hand in and what they print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from .compression.budget import Budget, make_budget
+from .compression.policies import Policy, differing, find_policy, with_settings
+from .compression.window import ContextWindow
+from .errors import UsageError
+from .loop import MAX_STEPS, Agent, Outcome
+from .models.scripted import ScriptedModel
+from .tasks import Task
+from .texts import Texts
+from .tokens import estimator
+from .tools import standard_tools
+from .tools.base import Tool, ToolBox
+from .tools.workspace import Workspace
+from .trace import FORMAT, Sink, Tracer
+
+
+@dataclass(frozen=True)
+class Governance:
+    """Policy, budget and estimator of a run; what `run_start` says of them."""
+
+    policy: Policy
+    budget: Budget
+    estimator: str
+    settings: dict[str, Any]
+
+
+def govern(task: Task, policy: str = "", window: int | None = None) -> Governance | None:
+    """What governs a task: its own fields, or the options `policy` and `window`.
+
+    None where nothing asks for a window. Raises `UsageError` for a wrong setting.
+    """
+    limit = window or task.threshold or task.window
+    name = policy or task.policy or ("published" if limit else "")
+    if not name:
+        if task.compression:
+            raise UsageError("there is no threshold, so nothing would be compressed",
+                             place=f"{task.place}: compression",
+                             remedy="give a threshold, or take the settings out")
+        return None
+    chosen = with_settings(find_policy(name), task.compression, f"{task.place}: compression")
+    if name != "none" and limit is None:
+        raise UsageError(f"policy {name!r} needs a window", place=task.place,
+                         remedy="give the task a threshold or a window, or --window")
+    if name == "none":
+        limit = None
+    if task.threshold and limit == task.threshold:
+        chosen = replace(chosen, trigger=None, reserve=0, margin=0)
+    budget = make_budget(limit, trigger=chosen.trigger, target=chosen.target,
+                         reserve=chosen.reserve, margin=chosen.margin, scale=chosen.scale)
+    settings = {"name": name, **({"window": limit} if limit else {}), **differing(chosen)}
+    return Governance(chosen, budget, chosen.estimator, settings)
+
+
+def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
+             governance: Governance | None = None, extra_tools: Sequence[Tool] = (),
+             max_steps: int = MAX_STEPS) -> Outcome:
+    """Run a task in `workspace` from `run_start` to `run_end`.
+
+    Raises `UsageError` where the workspace is no folder.
+    """
+    if not workspace.is_dir():
+        raise UsageError("the workspace is not a folder", place=str(workspace),
+                         remedy="name a folder that is there with --workspace")
+    texts = Texts(task.language)
+    tools = ToolBox([*standard_tools(Workspace(workspace), texts), *extra_tools], texts)
+    model = ScriptedModel(task.replies, task.summaries, texts)
+    tracer = Tracer(*sinks)
+    start: dict[str, Any] = {"format": FORMAT, "task": task.name}
+    window = None
+    if governance is not None:
+        start |= {"policy": governance.settings, "estimator": governance.estimator}
+        window = ContextWindow(governance.policy, governance.budget,
+                               estimator(governance.estimator), model, tracer, texts,
+                               tools.declarations())
+    agent = Agent(model, tools, tracer, window=window, texts=texts, max_steps=max_steps)
+    return agent.run(task.system, task.task, start)

@@ -1,0 +1,66 @@
+"""Every text that the harness puts into a window, in English and in Chinese.
+
+One table: a key, the English text, the Chinese text, with `str.format` fields.
+Nothing else in the program may write prose for the model, so that a run speaks
+one language from its first tool result to its last summary.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+LANGUAGES = ("en", "zh")
+_HAN = re.compile("[\u4e00-\u9fff]")
+_LETTER = re.compile("[A-Za-z]")
+
+TEXTS: dict[str, tuple[str, str]] = {
+    # shrink.py
+    "aging_mark": ("[tool result aged, head and tail kept]", "[工具结果已老化,保留首尾]"),
+    "aging_header": ("{mark} {chars} characters / {lines} lines originally",
+                     "{mark} 原 {chars} 字符 / {lines} 行"),
+    "aging_code": (" / error code {code}", " / 错误码 {code}"),
+    "aging_gap": ("... (middle left out, the whole is in the run log) ...",
+                  "……(中段已省略,完整内容见运行日志)……"),
+    # pins.py
+    "pins_header": ("Pinned, word for word:", "已固定,逐字保留:"),
+    "pin_constraint": ("- constraint: {text}", "- 约束: {text}"),
+    "pin_parameter": ("- parameter: {text}", "- 参数: {text}"),
+    "pin_error_fix": ("- error and fix: {text}", "- 错误与修复: {text}"),
+    "pin_assumption": ("- assumption, NOT verified: {text}", "- 假设,未验证: {text}"),
+    # scene.py
+    "way_back_tool": ("read_result(handle={index}) gives it back",
+                      "可用 read_result(handle={index}) 取回"),
+    "way_back_log": ("the whole is message #{index} of the run log",
+                     "完整内容见运行日志第 #{index} 条消息"),
+    # extract.py
+    "rolling_header": (
+        "[rolling summary] {count} older messages folded; of each step its action and the first "
+        "line of each result are kept, the whole is in the run log",
+        "[滚动摘要] 已折叠 {count} 条旧消息,每步只留动作原文与回报首行,完整内容见运行日志"),
+    "rolling_action": ("{number}. Action: {text}", "{number}. 动作: {text}"),
+    "rolling_user": ("{number}. User: {text}", "{number}. 用户: {text}"),
+    "rolling_result": ("   {name} result: {line}", "   {name} 回报: {line}"),
+    "rolling_lines": (" ({lines} lines)", " (共 {lines} 行)"),
+    # loop.py
+    "interrupted": ("interrupted by the user before it was finished", "在完成之前被用户中断"),
+    # tools/
+}
+
+
+def language_of(text: str) -> str:
+    """"zh" if `text` has a Han character for every 10 letters, else "en"."""
+    han = len(_HAN.findall(text))
+    return "zh" if han and han * 10 >= len(_LETTER.findall(text)) else "en"
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The texts of one language: `texts("aging_code", code="X")`."""
+
+    language: str = "en"
+
+    def __call__(self, key: str, /, **fields: Any) -> str:
+        """The text of `key` with its fields filled in; KeyError if there is none."""
+        return TEXTS[key][LANGUAGES.index(self.language)].format(**fields)

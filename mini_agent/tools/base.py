@@ -1,0 +1,136 @@
+"""Milestone 2: what a tool is, and what comes back from it.
+
+A tool is a name, a description, a JSON schema of its arguments and a call that
+returns text or raises `ToolError`. The registry turns either into the one result
+message of a call; nothing that a tool does can end the run. What this module
+leaves out: the tools themselves (`files.py`, `search.py`, `shell.py`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from mini_agent.errors import ToolError, UsageError
+from mini_agent.messages import Call, Message, tool_result
+from mini_agent.texts import Texts
+from mini_agent.tools.output import clean_output, one_line
+from mini_agent.tools.schema import faults, kind, without_nulls
+
+MESSAGE_LIMIT = 2_000  # characters of an error's message; its details are the tool's to bound
+
+
+class Tool(Protocol):
+    """One thing the model can do. Calling it returns the text of the result."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def parameters(self) -> dict[str, Any]: ...
+
+    def __call__(self, **arguments: Any) -> str: ...
+
+
+class ToolBox:
+    """The registry: it knows the tools, checks arguments and makes the results.
+
+    `permit` is asked before a tool runs and may raise `ToolError` (code DENIED).
+    `scrub` takes the workspace's root out of what an exception says.
+    """
+
+    def __init__(self, tools: Sequence[Tool], texts: Texts,
+                 permit: Callable[[Tool, dict[str, Any]], None] | None = None,
+                 scrub: Callable[[str], str] = str) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        if len(self._tools) != len(tools):
+            raise UsageError("two tools have the same name",
+                             value=[tool.name for tool in tools])
+        self._texts = texts
+        self._permit = permit
+        self._scrub = scrub
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tools, in the order in which they were given."""
+        return tuple(self._tools)
+
+    def declarations(self) -> list[dict[str, Any]]:
+        """What the model is told of each tool, in the order of `names`."""
+        return [{"name": tool.name, "description": tool.description,
+                 "parameters": tool.parameters} for tool in self._tools.values()]
+
+    def run(self, call: Call) -> Message:
+        """The one result of a call. A failure is a result with `error`, never a raise.
+
+        Only an interrupt passes through; even a tool that calls `sys.exit` does not.
+        """
+        try:
+            content = clean_output(self._checked(call))
+        except ToolError as error:
+            return self._failure(call, error)
+        except (Exception, SystemExit) as error:
+            return self._failure(call, ToolError("TOOL_CRASHED", _described(error)))
+        return tool_result(call["id"], call["name"], content)
+
+    def _checked(self, call: Call) -> str:
+        """What the tool returns, once its name and its arguments are known to be good."""
+        tool = self._tool(call["name"])
+        if "invalid" in call:
+            raise ToolError("INVALID_JSON", self._texts(
+                "invalid_json", fault=_json_fault(call["invalid"])))
+        arguments = without_nulls(tool.parameters, call["arguments"])
+        found = list(faults(tool.parameters, arguments, self._texts))
+        if found:
+            raise ToolError("BAD_ARGUMENTS", "; ".join(found))
+        if self._permit is not None:
+            self._permit(tool, arguments)
+        content = tool(**arguments)
+        if not isinstance(content, str):
+            raise TypeError(f"{tool.name} returned {type(content).__name__}, not str")
+        return content
+
+    def _tool(self, name: str) -> Tool:
+        """The tool of that name, or UNKNOWN_TOOL with the names that come close."""
+        if name in self._tools:
+            return self._tools[name]
+        close = difflib.get_close_matches(name[:100], list(self._tools), 3)
+        hint = self._texts("did_you_mean", names=", ".join(close)) if close else ""
+        raise ToolError("UNKNOWN_TOOL", self._texts(
+            "unknown_tool", name=one_line(name), hint=hint, names=", ".join(self._tools)))
+
+    def _failure(self, call: Call, error: ToolError) -> Message:
+        """The result of a call that failed: `ERROR CODE: message`, then the details."""
+        said = str(error) if error.place or error.remedy else error.message
+        message = one_line(self._scrub(said), MESSAGE_LIMIT)
+        content = f"ERROR {error.code}: {message}"
+        if error.details:
+            content += "\n" + clean_output(self._scrub(error.details))
+        return tool_result(call["id"], call["name"], content,
+                           {"code": error.code, "message": message})
+
+
+def _json_fault(raw: str) -> str:
+    """What is wrong with arguments that are no JSON object, with the position."""
+    try:
+        value = json.loads(raw)
+    except json.JSONDecodeError as error:
+        return f"line {error.lineno} column {error.colno}: {error.msg}"
+    except (ValueError, RecursionError) as error:  # a number or a nesting without end
+        return _described(error)
+    return f"is a {kind(value)}, not an object" if not isinstance(value, Mapping) else (
+        "is an object inside a string")
+
+
+def _described(error: BaseException) -> str:
+    """Class and words of an exception, even of one whose `str` raises."""
+    try:
+        words = str(error)
+    except Exception:  # the class alone then says what happened
+        words = ""
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__

@@ -1,0 +1,173 @@
+"""Milestone 1: the trace, at once log, audit and saved session.
+
+A record is one JSON line: a message as it entered the history, or an event of
+the closed list `EVENTS`; `seq` counts from 0 without gaps. The tracer hands each
+record to its sinks (a file, a list, a screen) and knows nothing of what they do.
+What this module leaves out: how a session is rebuilt from its records.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .errors import TraceError, UsageError
+from .messages import Message
+
+FORMAT = 1
+Record = dict[str, Any]
+Sink = Callable[[Record], None]
+
+EVENTS = (
+    "run_start", "model_call", "model_usage", "model_retry", "tool_call", "tool_result",
+    "context_compression", "model_summarize", "compression_skipped", "context_overflow",
+    "pin", "stage", "settings", "undo", "resume", "host_compression",
+    "subagent_start", "subagent_end", "interrupted", "evidence", "run_end",
+)
+
+
+class Tracer:
+    """Numbers records and hands each to every sink, in the order of the sinks."""
+
+    def __init__(self, *sinks: Sink, seq: int = 0) -> None:
+        self._sinks = sinks
+        self.seq = seq
+
+    def message(self, step: int, message: Message) -> None:
+        """Record a message that enters the history at `step`."""
+        self._emit({"type": "message", "step": step, "message": message})
+
+    def event(self, name: str, /, **payload: Any) -> None:
+        """Record an event of the closed list; its payload keeps the given order."""
+        if name not in EVENTS:
+            raise ValueError(f"no event {name!r}: the list in trace.EVENTS is closed")
+        self._emit({"type": "event", "event": name, "payload": payload})
+
+    def _emit(self, record: Record) -> None:
+        record["seq"] = self.seq
+        for sink in self._sinks:
+            sink(record)
+        self.seq += 1
+
+
+def line(record: Record) -> str:
+    """A record as it stands in a trace, with its newline."""
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+class TraceFile:
+    """A sink that writes each record as a line and flushes it.
+
+    A file that cannot be opened is the user's mistake (`UsageError`); one that
+    cannot be written later ends the run (`TraceError`).
+    """
+
+    def __init__(self, path: Path, mode: str = "w") -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = open(path, mode, encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise UsageError(f"the trace cannot be written ({error.strerror})", place=str(path),
+                             remedy="name a file in a folder that you may write to") from error
+
+    def __call__(self, record: Record) -> None:
+        try:
+            self._file.write(line(record))
+            self._file.flush()
+        except OSError as error:
+            raise TraceError(f"the trace cannot be written any more ({error.strerror})",
+                             place=str(self.path), value=record["seq"],
+                             remedy="free some space and resume from it") from error
+
+    def close(self) -> None:
+        """Close the file; every record is in it already."""
+        try:
+            self._file.close()
+        except OSError as error:  # a full disk shows again here: the ending has said so
+            raise TraceError(f"the trace could not be closed ({error.strerror})",
+                             place=str(self.path)) from error
+
+    def __enter__(self) -> TraceFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@dataclass
+class Trace:
+    """The records of a trace file, and what was wrong with its last line."""
+
+    records: list[Record] = field(default_factory=list)
+    warning: str = ""
+
+    def events(self, *names: str) -> Iterator[dict[str, Any]]:
+        """The payloads of the events with one of these names, in order."""
+        for record in self.records:
+            if record.get("event") in names:
+                yield record["payload"]
+
+    def messages(self) -> list[Message]:
+        """The history: every message in the order in which it entered."""
+        return [record["message"] for record in self.records if record["type"] == "message"]
+
+
+def read_trace(path: Path) -> Trace:
+    """Read a trace; a broken last line (a killed run) is cut off with a warning.
+
+    Raises `UsageError` where there is no such file, and `TraceError` with its
+    number for a broken line elsewhere.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"the trace cannot be read ({error.strerror})", place=str(path),
+                         remedy="name a .jsonl file that a run has written") from error
+    trace = Trace()
+    lines = raw.split(b"\n")
+    whole = len(lines) - 1  # what stands behind the last newline is no whole line
+    for number, text in enumerate(lines[:whole], 1):
+        try:
+            trace.records.append(parse_record(text))
+        except ValueError as error:
+            if number < whole or lines[whole]:
+                raise TraceError(f"not a record: {error}", place=f"{path}:{number}",
+                                 remedy="the lines before it can still be read") from error
+            trace.warning = f"{path}:{number}: the last line is broken and was left out"
+    if lines[whole]:
+        trace.warning = (f"{path}:{whole + 1}: the last line is cut off after "
+                         f"{len(lines[whole])} bytes and was left out")
+    return trace
+
+
+def parse_record(text: bytes | str) -> Record:
+    """One record from its line; ValueError says what is wrong with it."""
+    try:
+        record = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+    if not isinstance(record, dict) or not isinstance(record.get("seq"), int):
+        raise ValueError("no object with a seq")
+    kind, name = record.get("type"), record.get("event")
+    if kind == "message" and isinstance(record.get("message"), dict):
+        return record
+    if kind == "event" and name in EVENTS and isinstance(record.get("payload"), dict):
+        return record
+    raise ValueError(f"type {kind!r}, event {name!r}")
+
+
+def trace_folder(trace: Path) -> Path:
+    """The run's own folder: the trace's path without `.jsonl`, plus `.d`."""
+    return trace.with_name(trace.name.removesuffix(".jsonl") + ".d")
+
+
+def make_private(folder: Path) -> Path:
+    """Make a folder that only its owner may look into (mode 0700)."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.chmod(folder, 0o700)
+    return folder
