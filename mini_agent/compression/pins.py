@@ -8,7 +8,7 @@ every strategy alike, and the laws check it. What is left out here: who may pin.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..texts import Texts
 
@@ -25,11 +25,11 @@ class Pin:
     protect: str = ""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Pins:
     """The pins of a session, in the order in which they were set."""
 
-    pins: list[Pin] = field(default_factory=list)
+    pins: tuple[Pin, ...] = ()
 
     def within(self, indexes: Iterable[int]) -> list[Pin]:
         """The pins whose message is one of these, in order."""

@@ -13,11 +13,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from mini_agent.errors import ToolError, UsageError
-from mini_agent.messages import Call, Message, tool_result
-from mini_agent.texts import Texts
-from mini_agent.tools.output import clean_output, one_line
-from mini_agent.tools.schema import faults, kind, without_nulls
+from ..errors import ToolError, UsageError
+from ..messages import Call, Message, tool_result
+from ..texts import Texts
+from .output import clean_output, one_line
+from .schema import faults, kind, without_nulls
 
 MESSAGE_LIMIT = 2_000  # characters of an error's message; its details are the tool's to bound
 
