@@ -19,6 +19,18 @@ _QUOTED = re.compile(r"`([^`\n]{2,200})`|\"([^\"\n]{2,200})\"|「([^」\n]{2,200
 MIN_WORD, MAX_WORD, MAX_HAN = 3, 200, 24
 MIN_LINE, MAX_LINE = 12, 400
 
+# Telling by their form, but general knowledge: nobody has to look them up.
+GENERAL = frozenset("""
+    e.g i.e etc. a.m p.m U.S No.1 utf-8 UTF-8 utf8 UTF8 utf_8 ascii-8bit latin-1 iso-8859-1
+    base64 sha1 sha256 md5 x86_64 arm64 amd64 int32 int64 uint8 float32 float64 HTTP/1.1
+    /dev/null /dev/stdin /dev/stdout /dev/stderr /tmp /usr /bin /etc /home /root /bin/sh
+    /bin/bash /usr/bin /usr/bin/env /usr/local /usr/local/bin ./ ../ 0.0.0.0 127.0.0.1
+    localhost:8080 __init__ __init__.py __main__ __name__ __file__ __dict__ __doc__ __class__
+    __str__ __repr__ os.path os.environ sys.argv sys.path sys.exit self.assertEqual
+    JavaScript TypeScript GitHub python3 Python3 node.js Node.js package.json README.md
+    console.log null_value is_null JSON.stringify JSON.parse I/O TCP/IP 2>&1 0000 1000
+""".split())
+
 
 def words(text: str) -> Iterator[str]:
     """Paths, identifiers, long numbers and runs of four and more CJK characters.
@@ -34,6 +46,16 @@ def words(text: str) -> Iterator[str]:
         if word.isdigit() and len(word) < 4:
             continue
         yield word[:MAX_HAN] if word[0] >= "\u3400" else word
+
+
+def pieces(text: str) -> set[str]:
+    """All that `words` would give for a text, and plain words and numbers besides.
+
+    Faster than `words`, for the question which known words a text has.
+    """
+    found = set(_WORD.findall(text))
+    return found if text.isascii() else {
+        word[:MAX_HAN] if word[0] >= "\u3400" else word for word in found}
 
 
 def lines(text: str) -> Iterator[str]:

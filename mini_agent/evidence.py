@@ -1,0 +1,340 @@
+"""Milestone 6: evidence recall, the share of what a step needed that its view still held.
+
+A session as it was recorded says what was needed: what an agent wrote into the
+arguments of its calls and had read before. Nothing has to be judged and no model
+is asked. The definition:
+
+- A *step* is a run of assistant messages with nothing between them.
+- Its *items* come from the strings in its call arguments (keys and numbers of the
+  JSON are none, nor is the name of the tool): *words* (`words.words`: paths,
+  identifiers, long numbers, runs of four and more CJK characters, without the
+  `words.GENERAL` ones) and *lines* (`words.lines`: 12 to 400 characters with a
+  blank in them; here also with two words at least, so that a rule of dashes is none).
+- An item is *evidence* if it occurs in an earlier message that is not the
+  assistant's, and in at most 6 or 20 % of those messages, whichever is more.
+- The text of a message is its content and the strings of its call arguments. A word
+  occurs in a text if `words` finds it there, a line if it stands there with no word
+  cut at its ends (a read result may put a line number before it).
+- A view *holds* an item that one of its entries has, whoever wrote it.
+
+The shares, each over the items of a step, then over the steps that have such items:
+
+    recall          all items
+    far             those whose latest occurrence is more than 8 messages before the
+                    step (the step's own first message is 0 back): the headline, since
+                    nearly half of all items stand in the last messages anyway
+    far_in_context  of the far items those that stand in an entry as they stood: in a
+                    verbatim entry, in a line that is there whole, or with 30 more
+                    characters of an original around them (before, behind, or 15 each)
+    fresh           items that the assistant had never written itself
+    lines           the lines among the items
+
+A step whose view is over the window counts 0 in all of them: it would not have been
+answered. Never show `far` without `far_in_context`: a bag of words gets the one.
+
+Limits. The recorded agent saw everything, so the measure tells what would have had
+to be fetched again, not what would have failed. A text can be known without being in
+the view (what is general, what can be derived). A summary that repeats the words
+counts as keeping them, also in a wrong sentence; an absolute path against a relative
+one counts as lost; a word in the wrong role counts as held.
+
+Cost: each message and each entry that a strategy made is read once; a view is kept
+as counts of what its entries hold, so asking costs what is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from .compression.view import Entry
+from .messages import Message, calls_of
+from .words import GENERAL, lines, pieces, words
+
+FAR = 8             # messages back; what is nearer nobody removes
+RARE, SHARE = 6, 5  # an item is evidence in at most 6, or a fifth, of the messages
+AROUND = 30         # characters of original surroundings
+_RUN = re.compile(r"\w+")
+_INSIDE_A_WORD = re.compile(r"\w\w")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The evidence of one step: item numbers, each list rising.
+
+    `at` is the history index of its first assistant message.
+    """
+
+    at: int
+    items: tuple[int, ...]
+    far: tuple[int, ...]
+    fresh: tuple[int, ...]
+    lines: tuple[int, ...]
+
+
+class Shares(NamedTuple):
+    """The shares of one step, 0 to 1; None where it has no such items."""
+
+    recall: float | None
+    far: float | None
+    far_in_context: float | None
+    fresh: float | None
+    lines: float | None
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """What a message says: its content and the strings of its call arguments."""
+    parts = [message["content"], *said_in_calls(message)]
+    return "\n".join(parts) if len(parts) > 1 else parts[0]
+
+
+def said_in_calls(message: Mapping[str, Any]) -> Iterator[str]:
+    """Every string in the arguments of a message's calls, in order."""
+    for made in calls_of(message):
+        yield from _strings(made["arguments"])
+        if "invalid" in made:
+            yield made["invalid"]
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _strings(item)
+
+
+def model_calls(history: Sequence[Mapping[str, Any]]) -> Iterator[range]:
+    """The history indexes of each step's assistant messages, in order."""
+    start = 0
+    while start < len(history):
+        end = start
+        while end < len(history) and history[end]["role"] == "assistant":
+            end += 1
+        if end > start:
+            yield range(start, end)
+        start = max(end, start + 1)
+
+
+class Finder:
+    """Finds a fixed set of words and lines in texts, each text read once.
+
+    A line is looked up by an anchor: the one of its pairs of neighbouring words
+    that the fewest other lines have. Numbers of items count words first, then lines.
+    """
+
+    def __init__(self, asked_words: Iterable[str], asked_lines: Iterable[str]) -> None:
+        self.texts = [*asked_words]
+        self.first_line = len(self.texts)
+        self.texts += asked_lines
+        self.numbers = {text: number for number, text in enumerate(self.texts)}
+        self._anchors: dict[str, list[tuple[int, str, int]]] = {}
+        pairs = {number: list(_pairs(self.texts[number]))
+                 for number in range(self.first_line, len(self.texts))}
+        common = Counter(pair for found in pairs.values() for _, pair in found)
+        for number, found in pairs.items():
+            offset, anchor = min(found, key=lambda pair: (common[pair[1]], pair[0]))
+            self._anchors.setdefault(anchor, []).append((offset, self.texts[number], number))
+
+    def __call__(self, text: str) -> tuple[int, ...]:
+        """The numbers of the items in `text`, rising."""
+        numbers = self.numbers
+        found = {numbers[word] for word in pieces(text) if word in numbers}
+        if self._anchors:
+            found.update(self._lines_in(text))
+        return tuple(sorted(found))
+
+    def _lines_in(self, text: str) -> Iterator[int]:
+        anchors = self._anchors
+        for start, pair in _pairs(text):
+            for offset, line, number in anchors.get(pair, ()):
+                begin = start - offset
+                if (begin >= 0 and text.startswith(line, begin) and not _cuts(text, begin)
+                        and not _cuts(text, begin + len(line))):
+                    yield number
+
+
+def _pairs(text: str) -> Iterator[tuple[int, str]]:
+    """(offset, text) of each two neighbouring words with what is between them."""
+    spans = [match.span() for match in _RUN.finditer(text)]
+    for (start, _), (_, end) in pairwise(spans):
+        yield start, text[start:end]
+
+
+def _cuts(text: str, at: int) -> bool:
+    """Whether a cut before the character at `at` would go through a word."""
+    return at > 0 and _INSIDE_A_WORD.match(text, at - 1) is not None
+
+
+class Evidence:
+    """What each step of a history needed, and what each of its messages holds.
+
+    `find` finds the items in any text; `holds[i]` are those of history message i,
+    `where[n]` the messages that hold item n, rising; `steps` are in order.
+    """
+
+    def __init__(self, history: Sequence[Message]) -> None:
+        self.history = history
+        self.calls = list(model_calls(history))
+        asked = [_asked(history, call) for call in self.calls]
+        self.find = Finder(dict.fromkeys(word for found, _ in asked for word in found),
+                           dict.fromkeys(line for _, found in asked for line in found))
+        self.holds = [self.find(text_of(message)) for message in history]
+        self.where: dict[int, list[int]] = {}
+        self.steps = list(self._steps([
+            tuple(self.find.numbers[text] for found in both for text in found)
+            for both in asked]))
+
+    def _steps(self, asked: Sequence[tuple[int, ...]]) -> Iterator[Step]:
+        """One pass in order: what is known of each item before each step."""
+        read: Counter[int] = Counter()   # in how many messages that are not the assistant's
+        written: set[int] = set()
+        others = at = 0
+        for call, numbers in zip(self.calls, asked):
+            for index in range(at, call.start):
+                others += self._note(index, read, written)
+            at = call.start
+            limit = max(RARE, others / SHARE)
+            items = sorted(n for n in numbers if 0 < read[n] <= limit)
+            yield Step(at, tuple(items),
+                       tuple(n for n in items if at - self.where[n][-1] > FAR),
+                       tuple(n for n in items if n not in written),
+                       tuple(n for n in items if self.is_line(n)))
+
+    def _note(self, index: int, read: Counter[int], written: set[int]) -> bool:
+        """Take in one message; whether it is not the assistant's."""
+        held = self.holds[index]
+        for number in held:
+            self.where.setdefault(number, []).append(index)
+        if self.history[index]["role"] == "assistant":
+            written.update(held)
+            return False
+        read.update(held)
+        return True
+
+    def is_line(self, number: int) -> bool:
+        """Whether an item is a line; else it is a word."""
+        return number >= self.find.first_line
+
+    def text(self, number: int) -> str:
+        """The word or line itself."""
+        return self.find.texts[number]
+
+
+def _asked(history: Sequence[Message], call: range) -> tuple[dict[str, None], dict[str, None]]:
+    """The words and the lines in the call arguments of a step, each once, in order."""
+    said = [text for index in call for text in said_in_calls(history[index])]
+    return (dict.fromkeys(word for text in said for word in words(text) if word not in GENERAL),
+            dict.fromkeys(line for text in said for line in lines(text)
+                          if next(_pairs(line), None)))
+
+
+class Held:
+    """What one view holds of the evidence, kept as entries come and go."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._whole: Counter[int] = Counter()             # verbatim entries that hold an item
+        self._parts: dict[int, dict[int, Entry]] = {}     # the other entries, by their id
+        self._in: dict[int, tuple[Entry, tuple[int, ...]]] = {}
+        self._context: dict[tuple[int, int], bool] = {}
+
+    def enter(self, entry: Entry) -> None:
+        """An entry comes into the view. One that is not verbatim is read here, once."""
+        if entry.how == "verbatim":
+            for index in entry.stands_for:
+                for number in self._evidence.holds[index]:
+                    self._whole[number] += 1
+            return
+        found = self._evidence.find(text_of(entry.message))
+        self._in[id(entry)] = entry, found
+        for number in found:
+            self._parts.setdefault(number, {})[id(entry)] = entry
+
+    def leave(self, entry: Entry) -> None:
+        """An entry that came in with `enter` leaves the view."""
+        if entry.how == "verbatim":
+            for index in entry.stands_for:
+                for number in self._evidence.holds[index]:
+                    self._whole[number] -= 1
+            return
+        for number in self._in.pop(id(entry))[1]:
+            del self._parts[number][id(entry)]
+            self._context.pop((id(entry), number), None)
+
+    def has(self, number: int) -> bool:
+        """Whether the view holds an item."""
+        return self._whole[number] > 0 or bool(self._parts.get(number))
+
+    def has_in_context(self, number: int) -> bool:
+        """Whether it stands in an entry as it stood in the history."""
+        if self._whole[number] > 0:
+            return True
+        return any(self._as_it_stood(entry, number)
+                   for entry in self._parts.get(number, {}).values())
+
+    def _as_it_stood(self, entry: Entry, number: int) -> bool:
+        if self._evidence.is_line(number):
+            return True
+        key = id(entry), number
+        if key not in self._context:
+            word, text = self._evidence.text(number), text_of(entry.message)
+            self._context[key] = any(
+                in_context(word, text, text_of(self._evidence.history[index]))
+                for index in reversed(self._evidence.where[number]))
+        return self._context[key]
+
+    def missing(self, step: Step) -> list[int]:
+        """The items of a step that the view does not hold."""
+        return [number for number in step.items if not self.has(number)]
+
+    def shares(self, step: Step, over: bool = False) -> Shares:
+        """The shares of a step; `over`: its view is over the window, so all are 0."""
+        if over:
+            return Shares(*(0.0 if numbers else None for numbers in (
+                step.items, step.far, step.far, step.fresh, step.lines)))
+        return Shares(_share(step.items, self.has), _share(step.far, self.has),
+                      _share(step.far, self.has_in_context), _share(step.fresh, self.has),
+                      _share(step.lines, self.has))
+
+
+def _share(numbers: Sequence[int], holds: Any) -> float | None:
+    return sum(map(holds, numbers)) / len(numbers) if numbers else None
+
+
+def in_context(word: str, text: str, original: str) -> bool:
+    """Whether `word` stands in `text` with surroundings that it has in `original`.
+
+    A line of the original that holds more than the word, or 30 characters: those
+    before it, those behind it, or 15 on each side.
+    """
+    half = AROUND // 2
+    for at in _places(word, original):
+        end = at + len(word)
+        if any(stretch in text for stretch in (
+                original[at - AROUND:end] if at >= AROUND else "",
+                original[at:end + AROUND] if end + AROUND <= len(original) else "",
+                original[at - half:end + half] if at >= half else "") if len(
+                    stretch) == len(word) + AROUND):
+            return True
+        line = original[original.rfind("\n", 0, at) + 1:_line_end(original, end)].strip()
+        if len(line) > len(word) and line in text:
+            return True
+    return False
+
+
+def _places(word: str, text: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        if not _cuts(text, at) and not _cuts(text, at + len(word)):
+            yield at
+        at = text.find(word, at + 1)
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
