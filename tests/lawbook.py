@@ -1,0 +1,231 @@
+"""The laws of the design, judged from outside: what was recorded and what was sent.
+
+`live` takes a case through a window as the loop would. `broken_laws` judges the
+result without any code of `compression/laws.py`, so that a fault there shows.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mini_agent.compression.budget import make_budget
+from mini_agent.compression.policies import Policy, find_policy, make_policy, with_settings
+from mini_agent.compression.view import Entry, View, rebuild
+from mini_agent.compression.window import ContextWindow
+from mini_agent.errors import ContextOverflowError
+from mini_agent.messages import Message
+from mini_agent.models.scripted import ScriptedModel
+from mini_agent.texts import Texts
+from mini_agent.tokens import Estimator, estimator
+from mini_agent.trace import Record, Tracer, line
+
+from .histories import Case
+
+
+@dataclass
+class Life:
+    """What came of a case: its records, and the entries at each request by `seq`."""
+
+    case: Case
+    policy: Policy
+    estimate: Estimator
+    records: list[Record] = field(default_factory=list)
+    sent: dict[int, list[Entry]] = field(default_factory=dict)
+    overflow: str = ""
+
+    @property
+    def bytes(self) -> str:
+        """The trace as it would stand in a file."""
+        return "".join(map(line, self.records))
+
+
+def policy_of(case: Case) -> Policy:
+    """The policy of a case: one by name, or a ladder of strategies made for it."""
+    policy = find_policy(case.policy)
+    if case.ladder:
+        policy = make_policy({"name": "made", "source": "a test", "about": "",
+                              "ladder": [{"strategy": name} for name in case.ladder]}, "test")
+    return with_settings(policy, dict(case.settings), "test")
+
+
+def live(case: Case) -> Life:
+    """Take a case through a window: a request before each assistant message, one at the end."""
+    life = Life(case, policy_of(case), estimator(case.estimate))
+    texts = Texts(case.language)
+    tracer = Tracer(life.records.append)
+    budget = make_budget(case.window, trigger=life.policy.trigger, target=life.policy.target,
+                         reserve=life.policy.reserve, margin=life.policy.margin, scale=False)
+    window = ContextWindow(life.policy, budget, life.estimate,
+                           ScriptedModel([], case.summaries, texts), tracer, texts)
+    history: list[Message] = []
+    step = 0
+    try:
+        for message in copy.deepcopy(case.messages):
+            if message["role"] == "assistant":
+                _request(life, window, tracer, history, step)
+                step += 1
+            tracer.message(step, message)
+            history.append(message)
+        _request(life, window, tracer, history, step)
+    except ContextOverflowError as error:
+        life.overflow = str(error)
+    return life
+
+
+def _request(life: Life, window: ContextWindow, tracer: Tracer, history: Sequence[Message],
+             step: int) -> None:
+    request = window.before_model_call(history, step)
+    life.sent[tracer.seq] = list(window.view.entries)
+    tracer.event("model_call", step=step, messages=len(request), tokens=window.tokens)
+
+
+def broken_laws(life: Life) -> Iterator[tuple[int, str]]:
+    """(law, what is wrong and where) of every breach; nothing where all is well.
+
+    Law 0 is that of manners: a strategy proposes nothing that the window must refuse.
+    """
+    history = life.case.messages
+    dropped: set[int] = set()
+    before: list[Entry] = []
+    last: list[Entry] = []
+    kept: list[int] = []  # prefix_kept of the changes since the last request
+    seen = 0
+    for record, view in rebuild(life.records, life.estimate):
+        place = f"seq {record['seq']}"
+        if record["type"] == "message":
+            seen += 1
+            if record["message"] != history[seen - 1]:
+                yield 8, f"{place}: message {seen - 1} of the history was edited"
+        elif record["event"] == "context_compression":
+            payload = record["payload"]
+            dropped.update(payload.get("dropped", ()))
+            kept.append(payload["prefix_kept"])
+            for law, what in _of_change(life, before, view, payload):
+                yield law, f"{place}: {what}"
+        elif record["event"] == "compression_skipped":
+            if record["payload"]["reason"] == "refused":
+                yield 0, f"{place}: a strategy proposed what it may not: {record['payload']}"
+        elif record["event"] == "model_call":
+            if life.sent[record["seq"]] != view.entries:
+                yield 7, f"{place}: the view that was sent is not the one of the records"
+            for law, what in [*_pairing(view), *_conservation(view, history[:seen], dropped),
+                              *_protection(life, view, history[:seen]),
+                              *_prefix(life, last, view.entries, kept)]:
+                yield law, f"{place}: {what}"
+            last, kept = list(view.entries), []
+        before = list(view.entries)
+
+
+def _of_change(life: Life, before: Sequence[Entry], after: View,
+               payload: dict[str, Any]) -> Iterator[tuple[int, str]]:
+    had, have = sum(e.tokens for e in before), sum(e.tokens for e in after.entries)
+    told = tuple(payload[f"{when}_{what}"] for when in ("before", "after")
+                 for what in ("messages", "tokens"))
+    if told != (len(before), had, len(after), have):
+        yield 3, f"the numbers of the record are {told}, not {(len(before), had, len(after), have)}"
+    if have >= had:
+        yield 3, f"{had} tokens became {have}"
+    same = _same_tokens(before, after.entries)
+    if payload["prefix_kept"] != same:
+        yield 6, f"{same} leading tokens are unchanged, not {payload['prefix_kept']}"
+    for item in payload["entries"]:
+        if item["tokens"] != life.estimate.message(item["message"]):
+            yield 3, f"entry {item['at']} does not have {item['tokens']} tokens"
+    tail = max(0, len(before) - life.policy.protect_last)
+    while 0 < tail < len(before) and before[tail].message["role"] == "tool":
+        tail -= 1
+    put = {tuple(item["stands_for"]): item for item in payload["entries"]}
+    for at in payload["affected_indexes"]:
+        entry = before[at]
+        item = put.get(entry.stands_for)
+        if at >= tail and entry.stands_for and not (
+                item and item["how"] == "shortened" and life.policy.shorten_tail):
+            yield 4, f"entry {at} of the tail (from {tail}) was dropped or summarised"
+
+
+def _pairing(view: View) -> Iterator[tuple[int, str]]:
+    waiting: list[str] = []
+    for at, entry in enumerate(view.entries):
+        message = entry.message
+        if message["role"] == "tool":
+            if message["tool_call_id"] not in waiting:
+                yield 1, f"result {at} of the view has no call"
+            else:
+                waiting.remove(message["tool_call_id"])
+            continue
+        if waiting:
+            yield 1, f"before message {at} of the view calls {waiting} have no result"
+        waiting = [made["id"] for made in message.get("tool_calls", ())]
+    if waiting:
+        yield 1, f"at the end of the view calls {waiting} have no result"
+
+
+def _conservation(view: View, history: Sequence[Message],
+                  dropped: set[int]) -> Iterator[tuple[int, str]]:
+    standing = [index for entry in view.entries for index in entry.stands_for]
+    for index in range(len(history)):
+        times = standing.count(index) + (index in dropped)
+        if times != 1:
+            yield 2, f"message {index} of the history stands {times} times"
+    for entry in view.entries:
+        if entry.how == "verbatim" and (len(entry.stands_for) != 1
+                                        or entry.message != history[entry.stands_for[0]]):
+            yield 2, f"the entry for {entry.stands_for} is not verbatim"
+
+
+def _protection(life: Life, view: View, history: Sequence[Message]) -> Iterator[tuple[int, str]]:
+    entries = {index: entry for entry in view.entries for index in entry.stands_for}
+    users = [i for i, message in enumerate(history) if message["role"] == "user"]
+    room = life.case.window * life.policy.user_share
+    for index in reversed(users[1:-1]):
+        room -= life.estimate.message(history[index])
+        if room < 0:
+            users = [i for i in users if i > index or i == users[0]]
+            break
+    systems = [i for i, message in enumerate(history) if message["role"] == "system"]
+    for index in systems + users:
+        entry, words = entries.get(index), history[index]["content"]
+        if entry is None or not (entry.message == history[index] or (
+                entry.how == "summary" and words in entry.message["content"])):
+            yield 4, f"message {index} ({history[index]['role']}) is not verbatim"
+
+
+def _prefix(life: Life, last: Sequence[Entry], now: Sequence[Entry],
+            kept: Sequence[int]) -> Iterator[tuple[int, str]]:
+    same = _same_tokens(last, now)
+    promised = min([*kept, sum(entry.tokens for entry in last)])
+    if same < promised:
+        yield 6, f"{same} tokens of the last request are unchanged, {promised} were promised"
+    if life.policy.frozen:
+        new_forms = {entry.stands_for: entry for entry in now}
+        for old in last:
+            new = new_forms.get(old.stands_for, old)
+            if new.message != old.message and "summary" not in (old.how, new.how):
+                yield 6, f"the entry for {old.stands_for} was frozen and has changed"
+
+
+def _same_tokens(old: Sequence[Entry], new: Sequence[Entry]) -> int:
+    """The tokens of the leading entries that two views have in common."""
+    same = 0
+    for one, other in zip(old, new):
+        if one != other:
+            break
+        same += one.tokens
+    return same
+
+
+def first_breach(case: Case, allowed: Sequence[int] = (), twice: bool = True) -> str:
+    """The first law that a case breaks, "" if none does.
+
+    With `twice` a second life must have the same bytes (law 5).
+    """
+    life = live(case)
+    for law, what in broken_laws(life):
+        if law not in allowed:
+            return f"law {law}: {what}"
+    if twice and live(case).bytes != life.bytes:
+        return "law 5: a second life has other bytes"
+    return ""
