@@ -93,13 +93,15 @@ class ScriptExhaustedError(ModelError):
 class PromptTooLongError(ModelError):
     """The endpoint refused the request for its length.
 
-    `window` is the limit in tokens that its message named, or None.
+    `window` is the limit that its message named, `tokens` the size that it named
+    of what was refused; both in tokens, None where it did not say.
     """
 
     def __init__(self, message: str, *, window: int | None = None,
-                 **where: Any) -> None:
+                 tokens: int | None = None, **where: Any) -> None:
         super().__init__(message, **where)
         self.window = window
+        self.tokens = tokens
 
 
 class ToolError(MiniAgentError):

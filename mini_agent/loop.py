@@ -30,7 +30,10 @@ class Window(Protocol):
     @property
     def tokens(self) -> int: ...
     @property
+    def predicted(self) -> int: ...
+    @property
     def messages(self) -> int: ...
+    def reported(self, prompt: int, answer: int = 0) -> int: ...
     def take_in(self, history: Sequence[Message]) -> None: ...
     def before_model_call(self, history: Sequence[Message], step: int) -> list[Message]: ...
     def after_refusal(self, history: Sequence[Message], step: int,
@@ -98,7 +101,8 @@ class Agent:
             reply = self._ask()
             self.say(assistant(reply.content, reply.tool_calls, reply.opaque))
             if not reply.tool_calls:
-                return Outcome(DONE, reply.content)
+                return (Outcome(DONE, reply.content) if not reply.cut else
+                        Outcome("answer_cut", reply.content, f"cut off: {reply.cut}"))
             for made in reply.tool_calls:
                 self._run_call(made)
             self.step += 1
@@ -113,18 +117,39 @@ class Agent:
         except PromptTooLongError as error:
             if self.window is None:
                 raise
+            self._report_refusal(error)
             return self._send(self.window.after_refusal(self.history, self.step, error))
 
     def _send(self, request: Sequence[Message]) -> Reply:
-        size = {} if self.window is None else {"tokens": self.window.tokens}
-        self.tracer.event("model_call", step=self.step, messages=len(request), **size)
+        self.tracer.event("model_call", step=self.step, messages=len(request), **self._size())
         reply = self.model.complete(request, self.tools.declarations())
         if reply.usage:
-            self.tracer.event("model_usage", step=self.step, **reply.usage)
+            self._report(reply.usage)
         if not reply.content.strip() and not reply.tool_calls:
             raise EmptyReplyError("the model gave neither text nor calls",
                                   place=f"step {self.step}", remedy="try again")
         return reply
+
+    def _size(self) -> dict[str, int]:
+        """Tokens of what is being sent; `predicted` where usage was reported before."""
+        if self.window is None:
+            return {}
+        tokens, predicted = self.window.tokens, self.window.predicted
+        return {"tokens": tokens, **({"predicted": predicted} if predicted != tokens else {})}
+
+    def _report(self, usage: dict[str, int]) -> None:
+        """What the endpoint counted, and how far the prediction was off (`drift`)."""
+        drift = {} if self.window is None or "prompt_tokens" not in usage else {
+            "drift": self.window.reported(usage["prompt_tokens"],
+                                          usage.get("completion_tokens", 0))}
+        self.tracer.event("model_usage", step=self.step, **usage, **drift)
+
+    def _report_refusal(self, error: PromptTooLongError) -> None:
+        """A refusal that names a size has counted the request too: nobody paid for it."""
+        if self.window is not None and error.tokens:
+            drift = self.window.reported(error.tokens)
+            self.tracer.event("model_usage", step=self.step, refused_tokens=error.tokens,
+                              drift=drift)
 
     def _run_call(self, made: Call) -> None:
         """One call and its one result, whatever happens in between."""

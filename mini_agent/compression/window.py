@@ -19,6 +19,7 @@ from ..texts import Texts
 from ..tokens import Estimator
 from ..trace import Tracer
 from .budget import Budget, tokens_at
+from .drift import Drift
 from .laws import Protection, check, protected_users, tail_start
 from .overflow import immovable
 from .pins import Pins
@@ -32,7 +33,9 @@ from .view import Change, Entry, View, apply, to_payload
 class ContextWindow:
     """Governs what one session's model is sent.
 
-    `tokens` is what the next request has: the view plus the tool declarations.
+    `tokens` is what the next request has: the view plus the tool declarations. Both
+    are estimates; `predicted` is held against the budget: it knows what a live
+    endpoint has reported, and is the same number where none has.
     """
 
     def __init__(self, policy: Policy, budget: Budget, estimate: Estimator, model: Model,
@@ -49,11 +52,22 @@ class ContextWindow:
         self._tools = frozenset(tool["name"] for tool in declarations)
         self.pins = Pins()
         self._breaker, self._skips = Breaker(), Skips()
+        self.drift = Drift()
 
     @property
     def tokens(self) -> int:
         """Tokens of all that would be sent now."""
         return self.view.tokens + self._declared
+
+    @property
+    def predicted(self) -> int:
+        """`tokens` as the endpoint would count them."""
+        return self.drift.predict(self.tokens)
+
+    def reported(self, prompt: int, answer: int = 0) -> int:
+        """What the endpoint counted of the last request; how far that is from predicted."""
+        self.drift.report(self.tokens, prompt, answer)
+        return self.drift.tokens or 0
 
     @property
     def messages(self) -> int:
@@ -71,6 +85,8 @@ class ContextWindow:
                 self._heads.append(index)
             elif message["role"] == "user":
                 self._users.append((index, entry.tokens))
+            elif message["role"] == "assistant":
+                self.drift.answered(entry.tokens)
 
     def before_model_call(self, history: Sequence[Message], step: int) -> list[Message]:
         """The messages to send at `step`. Raises `ContextOverflowError`."""
@@ -87,15 +103,15 @@ class ContextWindow:
         Raises `error` again where nothing could be made smaller.
         """
         self.take_in(history)
-        before = self.tokens
+        before = self.view.tokens
         self._govern(step, "overflow", 0, self._goal_after_refusal(error))
-        if self.tokens >= before:
+        if self.view.tokens >= before:
             raise error
         return self._send(step)
 
     def _goal_after_refusal(self, error: PromptTooLongError) -> int:
         """What was refused is too much: aim at the window that was named, else at half."""
-        goal = min(error.window or self.tokens, self.tokens) * 3 // 4
+        goal = min(error.window or self.predicted, self.predicted) * 3 // 4
         return goal if self.budget.window is None else min(goal, self.budget.target)
 
     def _govern(self, step: int, trigger: str, soft: int, target: int) -> None:
@@ -107,7 +123,7 @@ class ContextWindow:
         while progress:
             progress = False
             for rung in self.policy.ladder:
-                if self.tokens <= (target if begun else self._limit(rung, soft)):
+                if self.predicted <= (target if begun else self._limit(rung, soft)):
                     continue
                 if self._take(rung, step, trigger, target):
                     progress = begun = True
@@ -121,7 +137,7 @@ class ContextWindow:
     def _take(self, rung: Rung, step: int, trigger: str, target: int) -> bool:
         """Ask one strategy for a change and commit it. True if the view got smaller."""
         strategy = rung.strategy
-        forced = self.tokens > self.budget.hard or trigger != "threshold"
+        forced = self.predicted > self.budget.hard or trigger != "threshold"
         if strategy.asks_model and not forced and not self._may_ask(strategy.name, step):
             return False
         try:
@@ -152,6 +168,8 @@ class ContextWindow:
         check(self.view, after, change, self._protection(), self.policy.breaks)
         self._tracer.event("context_compression",
                            **to_payload(step, trigger, self.view, after, change))
+        if min([*change.affected, *(at for at, _ in change.inserts)]) < self._sent:
+            self.drift.changed()
         self._sent -= sum(1 for at in change.affected if at < self._sent)
         for at, _ in change.inserts:
             self._sent += at <= self._sent
@@ -169,7 +187,8 @@ class ContextWindow:
             self._tracer.event("model_summarize", step=step, **note)
 
     def _scene(self, step: int, target: int) -> Scene:
-        return Scene(step, self._history, max(0, target - self._declared), self.budget,
+        goal = max(0, self.drift.estimate_of(target) - self._declared)
+        return Scene(step, self._history, goal, self.budget,
                      self._estimate, self.texts, self._protection(), self._sent,
                      self.policy.frozen, self._summariser, self.pins, self._tools)
 
@@ -182,8 +201,8 @@ class ContextWindow:
 
     def _send(self, step: int) -> list[Message]:
         """What is sent now, or the overflow, recorded and raised."""
-        if self.budget.window is not None and self.tokens > self.budget.hard:
-            self._overflow(step, self.tokens)
+        if self.budget.window is not None and self.predicted > self.budget.hard:
+            self._overflow(step, self.predicted)
         self._sent = len(self.view)
         return self.view.messages()
 

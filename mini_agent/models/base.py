@@ -18,7 +18,8 @@ class Reply:
     """One answer of a model: text, calls, or both.
 
     `usage` is what the endpoint reported, in tokens; `opaque` is reasoning that
-    must go back byte for byte; `stage` names a stage of the work that it ends.
+    must go back byte for byte; `stage` names a stage of the work that it ends;
+    `cut` says why the answer stops before its end ("length", "refusal"), else "".
     """
 
     content: str = ""
@@ -26,6 +27,7 @@ class Reply:
     usage: dict[str, int] | None = None
     opaque: dict[str, Any] | None = None
     stage: str = ""
+    cut: str = ""
 
 
 class Model(Protocol):

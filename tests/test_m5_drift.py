@@ -1,0 +1,126 @@
+"""Milestone 5: the next prompt is predicted from what the endpoint last reported."""
+
+import unittest
+
+from mini_agent.compression.budget import make_budget
+from mini_agent.compression.drift import Drift
+from mini_agent.compression.policies import find_policy
+from mini_agent.compression.window import ContextWindow
+from mini_agent.messages import assistant, call, system, tool_result, user
+from mini_agent.models.scripted import ScriptedModel
+from mini_agent.texts import Texts
+from mini_agent.tokens import estimator
+from mini_agent.trace import Tracer
+
+
+class DriftTests(unittest.TestCase):
+    """The fold alone: reports, answers, changes."""
+
+    def test_without_reports_the_prediction_is_the_estimate(self):
+        """No endpoint, no correction: the same number, to the token."""
+        drift = Drift()
+        self.assertEqual([drift.predict(n) for n in (0, 1, 999, 200_000)], [0, 1, 999, 200_000])
+        self.assertEqual([drift.estimate_of(n) for n in (0, 1, 999, 200_000)],
+                         [0, 1, 999, 200_000])
+        self.assertIsNone(drift.tokens)
+
+    def test_the_next_prompt_is_the_last_one_its_answer_and_what_is_new(self):
+        """1,000 reported, an answer of 50, then 100 new by an estimate that has proved exact."""
+        drift = Drift()
+        drift.report(1_000, 1_000, 50)
+        drift.answered(80)  # estimated at 80, truly 50
+        self.assertEqual(drift.predict(1_000 + 80 + 100), 1_000 + 50 + 100)
+
+    def test_an_answer_that_never_came_in_is_not_counted(self):
+        """A reply that could not be used leaves only the prompt."""
+        drift = Drift()
+        drift.report(1_000, 1_000, 50)
+        self.assertEqual(drift.predict(1_100), 1_100)
+
+    def test_the_ratio_is_weighted_by_tokens_and_starts_heavy(self):
+        """num = .95 num + actual, den = .95 den + estimate, 2,000 on both sides."""
+        drift = Drift()
+        drift.report(1_000, 1_500)
+        drift.changed()
+        self.assertEqual(drift.predict(3_000), 3_000 * 3_500 // 3_000)
+        drift.report(3_000, 3_600)
+        drift.changed()
+        ratio = (1_500 * 95 // 100 + 3_600 + 2_000, 1_000 * 95 // 100 + 3_000 + 2_000)
+        self.assertEqual(drift.predict(1_000), -(-1_000 * ratio[0] // ratio[1]))
+
+    def test_after_a_change_only_a_newer_report_counts(self):
+        """The old number is gone, and the one after the change is exact again."""
+        drift = Drift()
+        drift.report(10_000, 10_000)
+        drift.changed()
+        self.assertEqual(drift.predict(4_000), 4_000)
+        drift.report(4_000, 4_100, 20)
+        self.assertEqual(drift.tokens, 100)
+        self.assertEqual(drift.predict(4_000), 4_100)
+
+    def test_a_goal_in_true_tokens_comes_back_as_the_estimate_that_meets_it(self):
+        """What strategies aim at is an estimate; predicted again it is not over the goal."""
+        drift = Drift()
+        drift.report(8_000, 12_000)
+        drift.changed()
+        for goal in (1, 100, 2_048, 7_777, 100_000):
+            self.assertLessEqual(drift.predict(drift.estimate_of(goal)), goal)
+
+
+def window(limit, replies=()):
+    records = []
+    policy = find_policy("published")
+    made = ContextWindow(policy, make_budget(limit), estimator("runs"), ScriptedModel(replies),
+                         Tracer(records.append), Texts())
+    return made, records
+
+
+def session(rounds, size=400):
+    """A history of `rounds` calls of one tool, with results of `size` words."""
+    history = [system("s"), user("read the files")]
+    for number in range(rounds):
+        history.append(assistant("", [call(f"c{number}", "read", {"path": f"f{number}.txt"})]))
+        history.append(tool_result(f"c{number}", "read", f"line {number} " * size))
+    return history
+
+
+class WindowTests(unittest.TestCase):
+    """The window holds the prediction, not the estimate, against its budget."""
+
+    def test_a_report_over_the_trigger_compresses_where_the_estimate_would_not(self):
+        """The endpoint counts three times the estimate: the trigger goes by the endpoint."""
+        history = session(3)
+        quiet, records = window(6_000)
+        quiet.before_model_call(history, 1)
+        self.assertEqual(records, [])
+        told, records = window(6_000)
+        told.before_model_call(history[:6], 1)
+        told.reported(3 * told.tokens)
+        told.before_model_call(history, 2)
+        self.assertEqual(records[0]["event"], "context_compression")
+        self.assertLessEqual(told.predicted, 6_000)
+
+    def test_usage_from_before_a_change_does_not_trigger_the_next(self):
+        """One compression, and none at the following step although the old report was high."""
+        history = session(5)
+        made, records = window(6_000)
+        made.before_model_call(history[:8], 1)
+        made.reported(made.tokens + 4_000)
+        made.before_model_call(history[:10], 2)
+        changes = len(records)
+        self.assertGreater(changes, 0)
+        made.before_model_call(history[:10], 3)
+        self.assertEqual(len(records), changes)
+
+    def test_the_answer_of_a_report_comes_in_at_its_true_size(self):
+        """The report says 7 tokens of answer, whatever the estimate thinks of it."""
+        history = session(1)
+        made, _ = window(100_000)
+        made.before_model_call(history, 1)
+        made.reported(1_000, 7)
+        made.take_in([*history, assistant("a long answer " * 50)])
+        self.assertEqual(made.predicted, 1_007)
+
+
+if __name__ == "__main__":
+    unittest.main()
