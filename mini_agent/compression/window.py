@@ -90,11 +90,16 @@ class ContextWindow:
 
     def before_model_call(self, history: Sequence[Message], step: int) -> list[Message]:
         """The messages to send at `step`. Raises `ContextOverflowError`."""
+        self.make_ready(history, step)
+        return self.view.messages()
+
+    def make_ready(self, history: Sequence[Message], step: int) -> None:
+        """`before_model_call` for one who looks at the view and sends nothing."""
         self.take_in(history)
         if step == 0:
             self._refuse_hopeless()
         self._govern(step, "threshold", self.budget.soft, self.budget.target)
-        return self._send(step)
+        self._refuse_overflow(step)
 
     def after_refusal(self, history: Sequence[Message], step: int,
                       error: PromptTooLongError) -> list[Message]:
@@ -107,7 +112,8 @@ class ContextWindow:
         self._govern(step, "overflow", 0, self._goal_after_refusal(error))
         if self.view.tokens >= before:
             raise error
-        return self._send(step)
+        self._refuse_overflow(step)
+        return self.view.messages()
 
     def _goal_after_refusal(self, error: PromptTooLongError) -> int:
         """What was refused is too much: aim at the window that was named, else at half."""
@@ -199,12 +205,11 @@ class ContextWindow:
                           tail_start(self.view, self.policy.protect_last),
                           self.policy.shorten_tail, self.pins)
 
-    def _send(self, step: int) -> list[Message]:
-        """What is sent now, or the overflow, recorded and raised."""
+    def _refuse_overflow(self, step: int) -> None:
+        """The view counts as sent from here on; over hard the overflow is raised."""
         if self.budget.window is not None and self.predicted > self.budget.hard:
             self._overflow(step, self.predicted)
         self._sent = len(self.view)
-        return self.view.messages()
 
     def _refuse_hopeless(self) -> None:
         """At the start: protected parts and declarations alone over hard can never work."""
