@@ -9,7 +9,7 @@ The numbers are those of the design: 1 pairing, 2 conservation, 3 strict gain,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,10 +68,17 @@ def check(before: View, after: View, change: Change, protection: Protection,
 
     `breaks` are the numbers of laws that a policy breaks on purpose.
     """
+    for law, fault in faults(before, after, change, protection, breaks):
+        raise LawError(law, fault, place=change.strategy)
+
+
+def faults(before: View, after: View, change: Change, protection: Protection,
+           breaks: Sequence[int] = ()) -> Iterator[tuple[int, str]]:
+    """(law, what is wrong) for each law that `change` breaks."""
     for law, judge in ((GAIN, _gain), (CONSERVATION, _conservation),
                        (PROTECTION, _protection), (PAIRING, _pairing)):
         if law not in breaks and (fault := judge(before, after, change, protection)):
-            raise LawError(law, fault, place=change.strategy)
+            yield law, fault
 
 
 def _gain(before: View, after: View, change: Change, _: Protection) -> str:

@@ -171,7 +171,7 @@ class ContextWindow:
     def _commit(self, step: int, trigger: str, change: Change) -> None:
         """The one way by which the view changes: whole, lawful and recorded, or not at all."""
         after = apply(self.view, change)
-        check(self.view, after, change, self._protection(), self.policy.breaks)
+        check(self.view, after, change, self.protection(), self.policy.breaks)
         self._tracer.event("context_compression",
                            **to_payload(step, trigger, self.view, after, change))
         if min([*change.affected, *(at for at, _ in change.inserts)]) < self._sent:
@@ -195,10 +195,11 @@ class ContextWindow:
     def _scene(self, step: int, target: int) -> Scene:
         goal = max(0, self.drift.estimate_of(target) - self._declared)
         return Scene(step, self._history, goal, self.budget,
-                     self._estimate, self.texts, self._protection(), self._sent,
+                     self._estimate, self.texts, self.protection(), self._sent,
                      self.policy.frozen, self._summariser, self.pins, self._tools)
 
-    def _protection(self) -> Protection:
+    def protection(self) -> Protection:
+        """What no strategy may touch in the view as it is now."""
         share = self.policy.user_share * (self.budget.window or 0)
         users = protected_users(self._users, int(share))
         return Protection(frozenset(users.union(self._heads)),
@@ -213,14 +214,14 @@ class ContextWindow:
 
     def _refuse_hopeless(self) -> None:
         """At the start: protected parts and declarations alone over hard can never work."""
-        verbatim = self._protection().verbatim
+        verbatim = self.protection().verbatim
         least = self._declared + sum(entry.tokens for entry in self.view.entries
                                      if not verbatim.isdisjoint(entry.stands_for))
         if self.budget.window is not None and least > self.budget.hard:
             self._overflow(0, least)
 
     def _overflow(self, step: int, tokens: int) -> None:
-        parts = immovable(self.view, self._protection(), self._declared)
+        parts = immovable(self.view, self.protection(), self._declared)
         self._tracer.event("context_overflow", step=step, tokens=tokens, hard=self.budget.hard,
                            immovable=[{"name": name, "tokens": size} for name, size in parts])
         named = ", ".join(f"{name} {size}" for name, size in parts)
