@@ -1,7 +1,8 @@
 """Milestone 3: policies are data: a ladder of strategies, a trigger, a reason.
 
-A policy is used by its name or read from a JSON file of the same fields. What is
-left out here: what a strategy does (its own room) and when it is asked (window).
+A policy is used by its name (`catalogue.py`) or read from a JSON file of the same
+fields; here it is checked and made. What is left out: what a strategy does (its
+own room) and when it is asked (`window.py`).
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
+from .catalogue import POLICIES
 from .scene import Strategy
 from .shrink import ToolResultAging
 from .summarise import RollingSummary
 
 STRATEGIES: dict[str, type[Strategy]] = {made.name: made for made in (
     ToolResultAging, RollingSummary)}
+
+ALWAYS = 0  # the trigger of a rung that is taken before every call, and not only in need
 
 
 @dataclass(frozen=True)
@@ -54,16 +58,6 @@ class Policy:
     frozen: bool = False
     scale: bool = True
     estimator: str = "runs"
-
-
-POLICIES: tuple[dict[str, Any], ...] = (
-    {"name": "none", "source": "the baseline", "about": "everything is sent, nothing is done",
-     "ladder": []},
-    {"name": "published", "source": "milestone 3 of the article this project was founded on",
-     "about": "long results are aged to head and tail; what is still too much is summarised",
-     "scale": False, "estimator": "published",
-     "ladder": [{"strategy": "tool_result_aging"}, {"strategy": "rolling_summary"}]},
-)
 
 
 def policy_names() -> list[str]:
@@ -148,6 +142,12 @@ def _set(target: Any, key: str, value: Any, place: str) -> Any:
         raise UsageError(f"unknown setting {key!r}", place=f"{place}.{key}", value=value,
                          remedy=nearest(key, [f.name for f in dataclasses.fields(target)]))
     old = getattr(target, key)
+    if isinstance(old, tuple) and isinstance(value, list):
+        value = tuple(value)
+    allowed = getattr(target, "CHOICES", {}).get(key)
+    if allowed and value not in allowed:
+        raise UsageError(f"{value!r} is not known", place=f"{place}.{key}", value=value,
+                         remedy=f"known are: {', '.join(map(str, allowed))}")
     if old is not None and type(value) is not type(old) and not (
             isinstance(old, float) and type(value) is int):
         raise UsageError(f"{value!r} is no {type(old).__name__}", place=f"{place}.{key}",

@@ -7,7 +7,7 @@ and keeps nothing between calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,6 +20,22 @@ from .pins import Pins
 from .view import Change, Entry, View
 
 
+class Shelf(Protocol):
+    """Where the whole of something is kept that leaves the view.
+
+    All methods raise `StrategyError` where nothing can be written or read.
+    """
+
+    def put(self, index: int, text: str) -> None:
+        """Keep a large result, the history message `index`, whole."""
+
+    def unknown(self, indexes: Iterable[int]) -> list[int]:
+        """Those of these history messages that `remember` has not been given yet."""
+
+    def remember(self, texts: Mapping[int, str]) -> None:
+        """Make history messages findable by what stands in them: all, or none."""
+
+
 @dataclass(frozen=True)
 class Scene:
     """The situation in which a strategy is asked.
@@ -28,7 +44,8 @@ class Scene:
     entries have been sent already; where the policy freezes (`frozen`), they are
     not shortened any more. `summarise(indexes, form)` asks the model for the text
     of a summary of these history messages and may raise `StrategyError`. `tools`
-    are the names of the tools that the agent has: no text may name another.
+    are the names of the tools that the agent has: no text may name another. `shelf`
+    keeps what leaves the view; a strategy that needs one says so where it is None.
     """
 
     step: int
@@ -43,6 +60,7 @@ class Scene:
     summarise: Callable[[Sequence[int], str], str]
     pins: Pins = Pins()
     tools: frozenset[str] = frozenset()
+    shelf: Shelf | None = None
 
     def entry(self, message: Message, stands_for: Sequence[int], how: str) -> Entry:
         """An entry with its tokens counted; its text carries the pins of what it stands for."""

@@ -23,8 +23,8 @@ from .drift import Drift
 from .laws import Protection, check, protected_users, tail_start
 from .overflow import immovable
 from .pins import Pins
-from .policies import Policy, Rung
-from .scene import Scene
+from .policies import ALWAYS, Policy, Rung
+from .scene import Scene, Shelf
 from .skips import Breaker, Skips
 from .summarise import Summariser
 from .view import Change, Entry, View, apply, to_payload
@@ -39,7 +39,8 @@ class ContextWindow:
     """
 
     def __init__(self, policy: Policy, budget: Budget, estimate: Estimator, model: Model,
-                 tracer: Tracer, texts: Texts, declarations: Sequence[dict[str, Any]] = ()) -> None:
+                 tracer: Tracer, texts: Texts, declarations: Sequence[dict[str, Any]] = (), *,
+                 shelf: Shelf | None = None) -> None:
         self.policy, self.budget, self.texts = policy, budget, texts
         self._estimate, self._tracer = estimate, tracer
         self._declared = estimate.declarations(declarations) if declarations else 0
@@ -47,9 +48,11 @@ class ContextWindow:
         self._history: list[Message] = []
         self._heads: list[int] = []                  # history indexes of system messages
         self._users: list[tuple[int, int]] = []      # (history index, tokens) of user messages
-        self._sent = 0                               # leading entries that have been sent
+        self._asked = 0                              # entries of the request without an answer
+        self._sent = 0                               # leading entries of the last one answered
         self._summariser = Summariser(model, self._history)
         self._tools = frozenset(tool["name"] for tool in declarations)
+        self._shelf = shelf
         self.pins = Pins()
         self._breaker, self._skips = Breaker(), Skips()
         self.drift = Drift()
@@ -86,6 +89,7 @@ class ContextWindow:
             elif message["role"] == "user":
                 self._users.append((index, entry.tokens))
             elif message["role"] == "assistant":
+                self._sent, self._asked = self._asked or self._sent, 0
                 self.drift.answered(entry.tokens)
 
     def before_model_call(self, history: Sequence[Message], step: int) -> list[Message]:
@@ -129,13 +133,14 @@ class ContextWindow:
         while progress:
             progress = False
             for rung in self.policy.ladder:
-                if self.predicted <= (target if begun else self._limit(rung, soft)):
+                if self.predicted <= self._limit(rung, target if begun else soft):
                     continue
+                over = self.predicted > soft and rung.trigger != ALWAYS
                 if self._take(rung, step, trigger, target):
-                    progress = begun = True
+                    progress, begun = True, begun or over
 
     def _limit(self, rung: Rung, soft: int) -> int:
-        """The tokens over which a rung is taken: its own tier, or the policy's."""
+        """The tokens over which a rung is taken: its own tier, or the ladder's."""
         if rung.trigger is None or self.budget.window is None:
             return soft
         return min(soft, tokens_at(rung.trigger, self.budget.window)) if soft else soft
@@ -159,7 +164,8 @@ class ContextWindow:
         finally:
             self._record_summaries(step)
         if change is None:
-            self._skip(step, strategy.name, "no_gain")
+            if rung.trigger != ALWAYS:
+                self._skip(step, strategy.name, "no_gain")
         elif strategy.asks_model:
             self._breaker.succeeded()
         return change is not None
@@ -178,7 +184,7 @@ class ContextWindow:
             self.drift.changed()
         self._sent -= sum(1 for at in change.affected if at < self._sent)
         for at, _ in change.inserts:
-            self._sent += at <= self._sent
+            self._sent += at < self._sent
         self.view = after
         self._skips.clear()
 
@@ -196,7 +202,8 @@ class ContextWindow:
         goal = max(0, self.drift.estimate_of(target) - self._declared)
         return Scene(step, self._history, goal, self.budget,
                      self._estimate, self.texts, self.protection(), self._sent,
-                     self.policy.frozen, self._summariser, self.pins, self._tools)
+                     self.policy.frozen, self._summariser, self.pins, self._tools,
+                     shelf=self._shelf)
 
     def protection(self) -> Protection:
         """What no strategy may touch in the view as it is now."""
@@ -207,10 +214,10 @@ class ContextWindow:
                           self.policy.shorten_tail, self.pins)
 
     def _refuse_overflow(self, step: int) -> None:
-        """The view counts as sent from here on; over hard the overflow is raised."""
+        """The view is what is asked from here on; over hard the overflow is raised."""
         if self.budget.window is not None and self.predicted > self.budget.hard:
             self._overflow(step, self.predicted)
-        self._sent = len(self.view)
+        self._asked = len(self.view)
 
     def _refuse_hopeless(self) -> None:
         """At the start: protected parts and declarations alone over hard can never work."""
