@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ..errors import ToolError, UsageError
@@ -83,7 +83,7 @@ class ToolBox:
         tool = self._tool(call["name"])
         if "invalid" in call:
             raise ToolError("INVALID_JSON", self._texts(
-                "invalid_json", fault=_json_fault(call["invalid"])))
+                "invalid_json", fault=_json_fault(call["invalid"], self._texts)))
         arguments = without_nulls(tool.parameters, call["arguments"])
         found = list(faults(tool.parameters, arguments, self._texts))
         if found:
@@ -115,7 +115,7 @@ class ToolBox:
                            {"code": error.code, "message": message})
 
 
-def _json_fault(raw: str) -> str:
+def _json_fault(raw: str, texts: Texts) -> str:
     """What is wrong with arguments that are no JSON object, with the position."""
     try:
         value = json.loads(raw)
@@ -123,8 +123,8 @@ def _json_fault(raw: str) -> str:
         return f"line {error.lineno} column {error.colno}: {error.msg}"
     except (ValueError, RecursionError) as error:  # a number or a nesting without end
         return _described(error)
-    return f"is a {kind(value)}, not an object" if not isinstance(value, Mapping) else (
-        "is an object inside a string")
+    found = kind(value)
+    return texts("json_string") if found == "object" else texts("json_type", found=found)
 
 
 def _described(error: BaseException) -> str:

@@ -1,0 +1,24 @@
+"""Milestone 2: the tools of a coding agent, and what keeps their failures harmless."""
+
+from __future__ import annotations
+
+from ..texts import Texts
+from .base import Tool
+from .files import EditFile, ListFiles, ReadFile, WriteFile
+from .search import SearchText
+from .shell import SECONDS, RunCommand
+from .workspace import Workspace
+
+
+def standard_tools(workspace: Workspace, texts: Texts, *, allow_shell: bool = False,
+                   programs: tuple[str, ...] | None = None,
+                   timeout: float = SECONDS) -> list[Tool]:
+    """The six tools, in the order in which a model is told of them.
+
+    The settings are those of `RunCommand`; `timeout` is in seconds.
+    """
+    workspace = Workspace(workspace.root, texts)  # its errors speak the same language
+    return [ListFiles(workspace, texts), ReadFile(workspace, texts),
+            SearchText(workspace, texts), WriteFile(workspace, texts),
+            EditFile(workspace, texts),
+            RunCommand(workspace, texts, allow_shell, programs, timeout)]

@@ -1,0 +1,95 @@
+"""Milestone 2: replacing one place in a text, and saying what was there instead.
+
+Everything works on the file's own text, line endings and all: what an edit does
+not name keeps its bytes. What this module leaves out: files (`files.py`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+
+from .output import LINE_LIMIT, lines_of, one_line
+
+CONTEXT = 3          # unchanged lines around a change in a diff
+MAX_PLACES = 100     # further places of a text that stands very often are not looked for
+MAX_COMPARED = 2_000  # lines among which a similar one is looked for
+_HUNK = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
+
+
+def places(text: str, old: str) -> list[tuple[int, int]]:
+    """(start, end) of each place where `old` stands, overlapping ones too.
+
+    A newline of `old` matches "\\n" and "\\r\\n": a model does not see the difference.
+    """
+    pattern = re.compile("\r?\n".join(map(re.escape, _plain(old).split("\n"))))
+    found: list[tuple[int, int]] = []
+    match = pattern.search(text)
+    while match and len(found) < MAX_PLACES:
+        found.append(match.span())
+        match = pattern.search(text, match.start() + 1)
+    return found
+
+
+def replaced(text: str, place: tuple[int, int], new: str) -> str:
+    """`text` with `new` at `place`, in the line endings that the file has there."""
+    start, end = place
+    sample = text[start:end] if "\n" in text[start:end] else text
+    crlf = sample.count("\r\n") * 2 > sample.count("\n")
+    new = _plain(new)
+    return text[:start] + (new.replace("\n", "\r\n") if crlf else new) + text[end:]
+
+
+def line_number(text: str, offset: int) -> int:
+    """The line, from 1, that holds the character at `offset`."""
+    return text.count("\n", 0, offset) + 1
+
+
+def closest(text: str, old: str, count: int = 3) -> Iterator[tuple[int, str]]:
+    """(number, line) of the lines most like the first line of `old` that has text.
+
+    Equal but for white space comes first, the usual mistake; then similar ones.
+    """
+    wanted = next((line.strip() for line in _plain(old).split("\n") if line.strip()), "")
+    lines = [line.strip() for line in text.split("\n")]
+    numbers = [number for number, line in enumerate(lines) if wanted and line == wanted][:count]
+    if not numbers:
+        near = difflib.get_close_matches(
+            wanted[:100], sorted({line[:100] for line in lines[:MAX_COMPARED] if line}), count)
+        numbers = sorted(next(number for number, line in enumerate(lines) if line[:100] == match)
+                         for match in near)
+    for number in numbers:
+        yield number + 1, one_line(text.split("\n")[number].rstrip("\r"), LINE_LIMIT)
+
+
+def unified_diff(before: str, after: str, path: str) -> str:
+    """The unified diff of a text in which one stretch was changed."""
+    old, new = _diff_lines(before), _diff_lines(after)
+    # Only the neighbourhood of the change is compared: the rest is equal, and
+    # comparing a whole file can take very long.
+    same = min(len(old), len(new))
+    head = next((i for i in range(same) if old[i] != new[i]), same)
+    tail = next((i for i in range(same - head) if old[-1 - i] != new[-1 - i]), same - head)
+    first = max(0, head - CONTEXT)
+    end = max(0, tail - CONTEXT)
+    found = difflib.unified_diff(old[first:len(old) - end], new[first:len(new) - end],
+                                 f"a/{path}", f"b/{path}", n=CONTEXT, lineterm="")
+    return "\n".join(_HUNK.sub(lambda match: _moved(match, first), line, count=1)
+                     if line.startswith("@@") else line for line in found)
+
+
+def _moved(match: re.Match[str], lines: int) -> str:
+    """A hunk's header whose numbers count from the start of the file."""
+    old, new = int(match[1]) + lines, int(match[3]) + lines
+    return f"@@ -{old}{match[2] or ''} +{new}{match[4] or ''} @@"
+
+
+def _diff_lines(text: str) -> list[str]:
+    """The lines without their ends; the last one says where it has no newline."""
+    return [line[:-1] if line.endswith("\n") else f"{line}\n\\ No newline at end of file"
+            for line in lines_of(_plain(text))]
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n")

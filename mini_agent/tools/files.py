@@ -1,0 +1,214 @@
+"""Milestone 2: listing, reading, writing and editing files.
+
+Each tool bounds what it returns; where something was cut, the first line says how
+much is shown and how to get the rest. What this module leaves out: which paths
+are allowed (`workspace.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ToolError
+from ..texts import Texts
+from .edit import closest, line_number, places, replaced, unified_diff
+from .output import HEADER_ROOM, LIMIT, LINE_LIMIT, clean_output, clip, lines_of, one_line, page
+from .schema import arguments_schema
+from .workspace import MAX_FILES, Workspace
+
+MAX_NAMES = 10  # of what was left out, that a first line names
+_BREAK = re.compile("\r\n?")
+
+
+def decoded(workspace: Workspace, path: str, data: bytes) -> str:
+    """The text of a file as the model sees it: UTF-8, lines ending in "\\n", cleaned.
+
+    BINARY_FILE where a tenth of its start is not UTF-8 or it has a NUL; a few bad
+    bytes become U+FFFD.
+    """
+    text = data.decode("utf-8-sig", "replace")
+    start = text[:8192]
+    if b"\0" in data or start.count("\ufffd") * 10 > len(start):
+        raise workspace.error("BINARY_FILE", path, size=len(data))
+    return clean_output(_BREAK.sub("\n", text))
+
+
+def paged(lines: Iterable[str], start: int, limit: int, texts: Texts,
+          head: Callable[[int], str]) -> str:
+    """`head(total)` and as many lines as fit; the head then says which, and what comes next.
+
+    BAD_RANGE where `start` is behind the last line.
+    """
+    shown, total = page(lines, start, limit - HEADER_ROOM)
+    if start > max(1, total):
+        raise ToolError("BAD_RANGE", texts("bad_start", start=start, total=total))
+    last = start - 1 + len(shown)
+    first_line = head(total)
+    if last < total:
+        first_line += texts("page_next", first=start, last=last, next=last + 1)
+    elif start > 1:
+        first_line += texts("page_last", first=start, last=last)
+    return "\n".join([first_line, *shown])
+
+
+def left_out_note(names: Sequence[str], stopped: bool, texts: Texts) -> str:
+    """What a listing or a search did not enter, to stand in its first line."""
+    note = ""
+    if names:
+        more = ", ..." if len(names) > MAX_NAMES else ""
+        note = texts("left_out", names=one_line(", ".join(names[:MAX_NAMES])) + more)
+    return note + (texts("stopped", count=MAX_FILES) if stopped else "")
+
+
+@dataclass(frozen=True)
+class ListFiles:
+    """`total N under PATH`, then `FILE  SIZE bytes` for each file, recursively."""
+
+    workspace: Workspace
+    texts: Texts
+    limit: int = LIMIT
+    name: str = "list_files"
+
+    @property
+    def description(self) -> str:
+        return self.texts("tool_list_files")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return arguments_schema({
+            "path": {"type": "string", "description": self.texts("arg_folder")},
+            "start": {"type": "integer", "minimum": 1, "description": self.texts("arg_start")}})
+
+    def __call__(self, path: str = ".", start: int = 1) -> str:
+        tree = self.workspace.tree(path)
+        note = left_out_note(tree.left_out, tree.stopped, self.texts)
+        under = one_line(self.workspace.relative(path))
+        lines = (f"{one_line(name, LINE_LIMIT)}  {size} bytes" for name, size in tree.files)
+        return paged(lines, start, self.limit, self.texts,
+                     lambda total: f"total {total} under {under}{note}")
+
+
+@dataclass(frozen=True)
+class ReadFile:
+    """The raw text of a file or of some of its lines, whole where it fits `limit`."""
+
+    workspace: Workspace
+    texts: Texts
+    limit: int = LIMIT
+    name: str = "read_file"
+
+    @property
+    def description(self) -> str:
+        return self.texts("tool_read_file")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        path = {"type": "string", "description": self.texts("arg_path")}
+        numbers = {name: {"type": "integer", "minimum": 1, "description": self.texts(f"arg_{name}")}
+                   for name in ("start_line", "end_line", "start_char")}
+        return arguments_schema({"path": path, **numbers}, ("path",))
+
+    def __call__(self, path: str, start_line: int = 1, end_line: int | None = None,
+                 start_char: int = 1) -> str:
+        lines = lines_of(decoded(self.workspace, path, self.workspace.read(path)))
+        last = len(lines) if end_line is None else end_line
+        if start_line > max(1, len(lines)) or (lines and last < start_line):
+            raise ToolError("BAD_RANGE", self.texts(
+                "BAD_RANGE", first=start_line, last=last, lines=len(lines)))
+        width = len(lines[start_line - 1]) if lines else 0
+        if start_char > max(1, width):
+            raise ToolError("BAD_RANGE", self.texts(
+                "bad_char", line=start_line, char=start_char, chars=width))
+        text = "".join(lines[start_line - 1:last])[start_char - 1:]
+        return text if len(text) <= self.limit else self._part(text, lines, start_line, start_char)
+
+    def _part(self, text: str, lines: list[str], line: int, char: int) -> str:
+        """The first part of a text that is over the limit, under a line that says so."""
+        shown, _ = clip(text, self.limit - HEADER_ROOM)
+        if shown.endswith("\n"):
+            following = line + shown.count("\n")
+            head = self.texts("read_lines", first=line, last=following - 1, lines=len(lines),
+                              chars=len(shown), total=sum(map(len, lines)), next=following)
+        else:
+            head = self.texts("read_chars", line=line, lines=len(lines), first=char,
+                              last=char - 1 + len(shown), total=len(lines[line - 1]),
+                              next=char + len(shown))
+        return f"{head}\n{shown}"
+
+
+@dataclass(frozen=True)
+class WriteFile:
+    """Makes or replaces a whole file, in one step."""
+
+    workspace: Workspace
+    texts: Texts
+    name: str = "write_file"
+
+    @property
+    def description(self) -> str:
+        return self.texts("tool_write_file")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return arguments_schema({
+            "path": {"type": "string", "description": self.texts("arg_path")},
+            "content": {"type": "string", "description": self.texts("arg_content")}},
+            ("path", "content"))
+
+    def __call__(self, path: str, content: str) -> str:
+        self.workspace.write(path, content.encode("utf-8"))
+        return self.texts("written", path=one_line(self.workspace.relative(path)),
+                          chars=len(content), lines=len(lines_of(content)))
+
+
+@dataclass(frozen=True)
+class EditFile:
+    """Replaces the one place where a text stands, and returns the diff."""
+
+    workspace: Workspace
+    texts: Texts
+    limit: int = LIMIT
+    name: str = "edit_file"
+
+    @property
+    def description(self) -> str:
+        return self.texts("tool_edit_file")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return arguments_schema({
+            name: {"type": "string", "description": self.texts(f"arg_{name}")}
+            for name in ("path", "old", "new")}, ("path", "old", "new"))
+
+    def __call__(self, path: str, old: str, new: str) -> str:
+        if not old:
+            raise ToolError("BAD_ARGUMENTS", self.texts("empty_old"))
+        data = self.workspace.read(path)
+        decoded(self.workspace, path, data)  # refuses a binary file
+        # Bytes that are not UTF-8 pass through unchanged, and so does a BOM.
+        before = data.decode("utf-8", "surrogateescape")
+        found = places(before, old)
+        if len(found) != 1:
+            raise self._refusal(path, before, old, found)
+        after = replaced(before, found[0], new)
+        if after == before:
+            raise ToolError("BAD_ARGUMENTS", self.texts("same_new"))
+        self.workspace.write(path, after.encode("utf-8", "surrogateescape"))
+        diff = clean_output(unified_diff(before, after, self.workspace.relative(path)))
+        shown, left_out = clip(diff, self.limit - HEADER_ROOM)
+        return shown if not left_out else self.texts(
+            "diff_cut", chars=len(shown), total=len(diff)) + "\n" + shown
+
+    def _refusal(self, path: str, text: str, old: str, found: list[tuple[int, int]]) -> ToolError:
+        """NO_MATCH with the lines that come close, or SEVERAL_MATCHES with their numbers."""
+        if found:
+            numbers = ", ".join(str(line_number(text, start)) for start, _ in found)
+            return self.workspace.error("SEVERAL_MATCHES", path, count=len(found), numbers=numbers)
+        near = dict(closest(text, old))
+        hint = self.texts("closest" if near else "nothing_close", numbers=", ".join(map(str, near)))
+        error = self.workspace.error("NO_MATCH", path, lines=len(lines_of(text)), hint=hint)
+        return ToolError(error.code, error.message,
+                         "\n".join(f"{number}: {line}" for number, line in near.items()))

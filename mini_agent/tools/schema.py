@@ -1,0 +1,97 @@
+"""Milestone 2: are these arguments what the tool declared?
+
+The part of JSON schema that the tools use: object, string, integer, number,
+boolean, array, enum, minimum, maximum, required, additionalProperties false.
+Every fault is reported at once, so that a model can mend them in one go.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..texts import Texts
+from .output import one_line
+
+
+def arguments_schema(properties: Mapping[str, Any],
+                     required: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The schema of a tool's arguments: these and no others."""
+    return {"type": "object", "properties": dict(properties), "required": list(required),
+            "additionalProperties": False}
+
+
+def without_nulls(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments without each optional one that is null: null means "not given"."""
+    optional = set(schema.get("properties", {})) - set(schema.get("required", []))
+    return {name: value for name, value in arguments.items()
+            if value is not None or name not in optional}
+
+
+def faults(schema: Mapping[str, Any], value: Any, texts: Texts, place: str = "") -> Iterator[str]:
+    """Each way in which `value` breaks `schema`, in the order of the schema."""
+    wanted = schema.get("type", "")
+    if wanted and not _is(wanted, value):
+        yield texts("fault_type", place=place or "arguments", wanted=wanted,
+                    found=f"{kind(value)} {_shown(value)}".rstrip())
+    elif wanted == "object":
+        yield from _object_faults(schema, value, texts, place)
+    elif wanted == "array":
+        for index, item in enumerate(value):
+            yield from faults(schema.get("items", {}), item, texts, f"{place}[{index}]")
+    elif "enum" in schema and value not in schema["enum"]:
+        yield texts("fault_enum", place=place, value=_shown(value),
+                    allowed=", ".join(map(_shown, schema["enum"])))
+    elif "minimum" in schema and not value >= schema["minimum"]:
+        yield texts("fault_minimum", place=place, value=_shown(value), limit=schema["minimum"])
+    elif "maximum" in schema and not value <= schema["maximum"]:
+        yield texts("fault_maximum", place=place, value=_shown(value), limit=schema["maximum"])
+
+
+def _object_faults(schema: Mapping[str, Any], value: Mapping[str, Any], texts: Texts,
+                   place: str) -> Iterator[str]:
+    """The faults of an object: missing, unknown, then those of each property."""
+    properties = schema.get("properties", {})
+    prefix = f"{place}." if place else ""
+    for name in schema.get("required", []):
+        if name not in value:
+            yield texts("fault_missing", place=prefix + name)
+    for name in value:
+        if name not in properties and schema.get("additionalProperties") is False:
+            close = difflib.get_close_matches(name[:100], list(properties), 1)
+            yield texts("fault_unknown", place=prefix + one_line(name)) + (
+                texts("did_you_mean", names=close[0]) if close else "")
+    for name, inner in properties.items():
+        if name in value:
+            yield from faults(inner, value[name], texts, prefix + name)
+
+
+def kind(value: Any) -> str:
+    """The JSON type of a value. A bool is no integer; NaN and infinity are no number."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int):
+        return "integer"
+    if isinstance(value, float):
+        return "number" if math.isfinite(value) else "non-finite number"
+    if isinstance(value, str):
+        return "string"
+    return "object" if isinstance(value, Mapping) else "array"
+
+
+def _is(wanted: str, value: Any) -> bool:
+    found = kind(value)
+    return found == wanted or (wanted == "number" and found == "integer")
+
+
+def _shown(value: Any) -> str:
+    """A value as a message may repeat it: scalars only, and short."""
+    if isinstance(value, str):
+        return repr(one_line(value, 40))
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 64:
+        return "(too large)"
+    return str(value) if isinstance(value, (bool, int, float)) else ""

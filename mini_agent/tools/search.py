@@ -1,0 +1,145 @@
+"""Milestone 2: searching for a text, or for a regular expression.
+
+The text is taken literally unless `regex` is asked for. A regular expression can
+take for ever on a short line, and nothing can stop it inside this process; so it
+runs in another one, with a time limit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ToolError
+from ..texts import Texts
+from .files import decoded, left_out_note, paged
+from .output import LIMIT, LINE_LIMIT, one_line
+from .schema import arguments_schema
+from .workspace import Workspace
+
+SECONDS = 10.0           # for all regular expression work of one search
+BATCH = 10_000_000       # characters that the other process is given at once
+
+Source = tuple[str, str]         # what stands before its hits, the text
+Hit = tuple[str, int, str, int]  # the same, line number, line, offset of the match in it
+
+# Reads {"pattern", "texts"}; prints {"hits": for each text [line, offset] of each
+# hit, both from 0} or {"fault": what is wrong with the pattern}.
+_CHILD = """
+import json, re, sys, warnings
+warnings.simplefilter("ignore")
+given = json.load(sys.stdin)
+try:
+    find = re.compile(given["pattern"]).search
+except (re.error, OverflowError, RecursionError) as error:
+    print(json.dumps({"fault": str(error)}))
+    sys.exit()
+print(json.dumps({"hits": [
+    [[number, match.start()] for number, line in enumerate(text.split("\\n"))
+     if (match := find(line))] for text in given["texts"]]}))
+"""
+
+
+@dataclass(frozen=True)
+class SearchText:
+    """`N matches for 'PATTERN' in PATH`, then `LINE: TEXT`, in a folder `FILE:LINE: TEXT`."""
+
+    workspace: Workspace
+    texts: Texts
+    limit: int = LIMIT
+    seconds: float = SECONDS
+    name: str = "search_text"
+
+    @property
+    def description(self) -> str:
+        return self.texts("tool_search_text")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return arguments_schema({
+            "pattern": {"type": "string", "description": self.texts("arg_pattern")},
+            "path": {"type": "string", "description": self.texts("arg_search_path")},
+            "regex": {"type": "boolean", "description": self.texts("arg_regex")},
+            "start": {"type": "integer", "minimum": 1, "description": self.texts("arg_start")}},
+            ("pattern",))
+
+    def __call__(self, pattern: str, path: str = ".", regex: bool = False, start: int = 1) -> str:
+        if not pattern or "\n" in pattern:
+            raise self._bad_pattern(self.texts("one_line_only"))
+        notes: list[str] = []
+        sources = self._sources(path, notes)
+        hits = self._expression(pattern, sources) if regex else _literal(pattern, sources)
+        where = one_line(self.workspace.relative(path))
+        return paged(
+            (self._line(*hit) for hit in hits), start, self.limit, self.texts,
+            lambda total: f"{total} matches for '{one_line(pattern)}' in {where}{''.join(notes)}")
+
+    def _sources(self, path: str, notes: list[str]) -> Iterator[Source]:
+        """(prefix of its hits, text) of each file; `notes` gets what was left out."""
+        if not os.path.isdir(self.workspace.resolve(path)):
+            yield "", decoded(self.workspace, path, self.workspace.read(path))
+            return
+        tree = self.workspace.tree(path)
+        left_out = list(tree.left_out)
+        for name, _ in tree.files:
+            try:
+                text = decoded(self.workspace, name, self.workspace.read(name))
+            except ToolError:  # binary, too large, not readable: named in the first line
+                left_out.append(name)
+                continue
+            yield f"{one_line(name)}:", text
+        notes.append(left_out_note(sorted(left_out), tree.stopped, self.texts))
+
+    def _line(self, prefix: str, number: int, line: str, at: int) -> str:
+        """A hit as it is shown: of a long line the part around its first match."""
+        if len(line) <= LINE_LIMIT:
+            return f"{prefix}{number}: {line}"
+        first = max(0, min(at - LINE_LIMIT // 4, len(line) - LINE_LIMIT))
+        note = self.texts("line_part", first=first + 1, last=first + LINE_LIMIT, total=len(line))
+        return f"{prefix}{number}: {line[first:first + LINE_LIMIT]}{note}"
+
+    def _expression(self, pattern: str, sources: Iterator[Source]) -> Iterator[Hit]:
+        """The hits of a regular expression, found by other processes in batches."""
+        deadline = time.monotonic() + self.seconds
+        batch: list[Source] = []
+        for source in sources:
+            batch.append(source)
+            if sum(len(text) for _, text in batch) > BATCH:
+                yield from self._batch(pattern, batch, deadline)
+                batch = []
+        yield from self._batch(pattern, batch, deadline)
+
+    def _bad_pattern(self, fault: str) -> ToolError:
+        return ToolError("BAD_PATTERN", self.texts("BAD_PATTERN", fault=fault))
+
+    def _batch(self, pattern: str, batch: list[Source], deadline: float) -> Iterator[Hit]:
+        given = json.dumps({"pattern": pattern, "texts": [text for _, text in batch]})
+        try:
+            done = subprocess.run(
+                [sys.executable, "-I", "-S", "-c", _CHILD], input=given.encode("ascii"),
+                capture_output=True, start_new_session=True, check=True,
+                timeout=max(.01, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired as error:
+            raise ToolError("SEARCH_TIMEOUT", self.texts(
+                "SEARCH_TIMEOUT", seconds=f"{self.seconds:g}")) from error
+        found = json.loads(done.stdout)
+        if "fault" in found:
+            raise self._bad_pattern(one_line(found["fault"]))
+        for (prefix, text), hits in zip(batch, found["hits"]):
+            lines = text.split("\n")
+            yield from ((prefix, index + 1, lines[index], at) for index, at in hits)
+
+
+def _literal(pattern: str, sources: Iterator[Source]) -> Iterator[Hit]:
+    """The lines that hold `pattern` as it stands."""
+    for prefix, text in sources:
+        if pattern in text:
+            for number, line in enumerate(text.split("\n"), 1):
+                if pattern in line:
+                    yield prefix, number, line, line.find(pattern)

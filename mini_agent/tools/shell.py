@@ -1,0 +1,142 @@
+"""Milestone 2: running a command, without a shell unless one is asked for.
+
+Commands are the widest door of an agent. What is done here: a setting decides
+whether there is a shell and which programs may run; no key of the user reaches the
+command's environment; the process itself is held by `process.py`. What is not: a
+command runs with the user's rights, and the workspace does not hold it back.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import ToolError
+from ..texts import Texts
+from .output import HEADER_ROOM, LIMIT, clean_output, one_line
+from .process import Finished, run_program
+from .schema import arguments_schema
+from .workspace import Workspace
+
+SECONDS = 60.0       # time limit of a command that names none
+LONGEST = 600.0      # the highest limit that a call may ask for
+SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
+_QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
+_OPERATOR = re.compile(r"&&|\|\||>>|2>&1|[|&;<>]")
+
+
+def command_environment(inherited: Mapping[str, str], root: Path) -> dict[str, str]:
+    """The variables that a command gets: the user's, without keys and without PYTHON...
+
+    Left out, whatever its case, is a name that contains one of SECRETS, ends in
+    _BASE_URL (which may carry a key, and points to what a key opens) or begins with
+    PYTHON (the settings of this interpreter are not those of the project). PWD is
+    the workspace.
+    """
+    kept = {name: value for name, value in inherited.items()
+            if not any(word in name.upper() for word in SECRETS)
+            and not name.upper().endswith("_BASE_URL") and not name.upper().startswith("PYTHON")}
+    return kept | {"PWD": str(root)}
+
+
+@dataclass(frozen=True)
+class RunCommand:
+    """`exit=0` and the output; a command that fails is a COMMAND_FAILED.
+
+    `programs` are the first words that are allowed, None for all. `timeout` and
+    `longest` are in seconds, `limit` in characters.
+    """
+
+    workspace: Workspace
+    texts: Texts
+    allow_shell: bool = False
+    programs: tuple[str, ...] | None = None
+    timeout: float = SECONDS
+    longest: float = LONGEST
+    limit: int = LIMIT
+    name: str = "run_command"
+
+    @property
+    def description(self) -> str:
+        return self.texts("tool_run_command")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return arguments_schema({
+            "command": {"type": "string", "description": self.texts("arg_command")},
+            "shell": {"type": "boolean", "description": self.texts("arg_shell")},
+            "timeout": {"type": "number", "minimum": 0.1, "maximum": self.longest,
+                        "description": self.texts("arg_timeout", seconds=f"{self.timeout:g}")}},
+            ("command",))
+
+    def __call__(self, command: str, shell: bool = False, timeout: float | None = None) -> str:
+        prepared = self._shell(command) if shell else self._words(command)
+        seconds = self.timeout if timeout is None else timeout
+        try:
+            done = run_program(
+                prepared, folder=self.workspace.root, timeout=seconds, clean=self._clean,
+                environment=command_environment(os.environ, self.workspace.root),
+                limit=self.limit - HEADER_ROOM)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise self._error("COMMAND_NOT_FOUND", command) from error
+        except OSError as error:
+            raise self._error("COMMAND_NOT_STARTED", command, reason=error.strerror) from error
+        return self._result(done, seconds)
+
+    def _clean(self, text: str) -> str:
+        """Output without what differs from machine to machine: root and interpreter."""
+        text = self.workspace.scrub(clean_output(text))
+        return text.replace(sys.executable, "python3") if sys.executable else text
+
+    def _result(self, done: Finished, seconds: float) -> str:
+        """The result, or the error, whose first line says what was left out."""
+        output, note = done.head + done.tail, ""
+        if done.left_out:
+            output = (done.head + self.texts("output_gap", count=done.left_out) + done.tail)
+            note = self.texts("output_cut", head=len(done.head), tail=len(done.tail),
+                              total=len(done.head) + len(done.tail) + done.left_out)
+        output = output.removesuffix("\n")
+        if done.status is None:
+            raise ToolError("COMMAND_TIMEOUT", self.texts(
+                "COMMAND_TIMEOUT", seconds=f"{seconds:g}") + note, output)
+        if done.status:
+            raise ToolError("COMMAND_FAILED", f"exit={done.status}{note}", output)
+        return f"exit=0{note}\n{output}"
+
+    def _shell(self, command: str) -> str:
+        """The command for a shell, if the settings allow one."""
+        if not self.allow_shell or self.programs is not None:
+            raise ToolError("COMMAND_NOT_ALLOWED", self.texts("no_shell"))
+        if not command.strip() or "\0" in command:
+            raise self._error("bad_command", command, reason=self.texts("empty_command"))
+        return command
+
+    def _words(self, command: str) -> list[str]:
+        """The words of a command that runs without a shell."""
+        operator = _OPERATOR.search(_QUOTED.sub("", command))
+        if operator:  # it would reach the program as an argument, and no one would know
+            hint = self.texts("ask_for_shell" if self.allow_shell else "no_shell")
+            raise ToolError("COMMAND_NOT_ALLOWED", self.texts(
+                "needs_shell", operator=operator[0], hint=hint))
+        try:
+            words = shlex.split(command)
+        except ValueError as error:
+            raise self._error("bad_command", command, reason=str(error)) from error
+        if not words or not words[0] or "\0" in command:
+            raise self._error("bad_command", command, reason=self.texts("empty_command"))
+        if self.programs is not None and words[0] not in self.programs:
+            raise self._error("COMMAND_NOT_ALLOWED", words[0], programs=", ".join(self.programs))
+        if words[0] in ("python", "python3"):
+            # -B: a test run leaves no bytecode behind, which could hide the next edit.
+            words[:1] = [sys.executable, "-B"]
+        return words
+
+    def _error(self, code: str, command: str, **fields: object) -> ToolError:
+        text = self.texts(code, command=one_line(command), **fields)
+        return ToolError("BAD_ARGUMENTS" if code == "bad_command" else code, text)

@@ -1,0 +1,235 @@
+"""Milestone 2: the one folder in which tools may read and write.
+
+A path from a model is hostile. It is resolved, every link followed, and checked;
+then the file is opened from the root down, folder by folder, without following
+any link. So a link that appears between the check and the use leads nowhere.
+What a command does (`shell.py`) is not held back by this: it runs as the user.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import ToolError, UsageError
+from ..texts import Texts
+from .output import one_line
+
+MAX_BYTES = 50_000_000  # a larger file is not read at all
+MAX_FILES = 50_000      # a walk through the folders stops here and says so
+MAX_PATH = 4_096        # characters of a path
+LEFT_OUT = (".git", "__pycache__")  # folders that listings and searches do not enter
+
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW
+# Without O_NONBLOCK, opening a named pipe would wait for a writer for ever.
+_READ = os.O_RDONLY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The files under a folder as (path from the root, bytes), sorted.
+
+    `left_out` names the folders and links that were not entered, sorted; `stopped`
+    says that there are more files than MAX_FILES.
+    """
+
+    files: list[tuple[str, int]]
+    left_out: list[str]
+    stopped: bool = False
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The folder `root`. Raises `UsageError` where it is no folder."""
+
+    root: Path
+    texts: Texts = field(default=Texts())
+
+    def __post_init__(self) -> None:
+        resolved = Path(os.path.realpath(self.root))
+        if not os.path.isdir(resolved):
+            raise UsageError("the workspace is not a folder", place=str(self.root),
+                             remedy="name a folder that is there")
+        object.__setattr__(self, "root", resolved)
+
+    def resolve(self, path: str) -> Path:
+        """The real path of `path`, relative or absolute, every link followed.
+
+        OUTSIDE_WORKSPACE where it is not inside; it need not exist.
+        """
+        if len(path) > MAX_PATH:
+            raise self.error("FILE_ERROR", path, reason=os.strerror(errno.ENAMETOOLONG))
+        try:
+            resolved = Path(os.path.realpath(self.root / path))
+            inside = "\0" not in path and resolved.is_relative_to(self.root)
+        except (OSError, ValueError):  # a NUL, or a name that no file can have
+            inside = False
+        if not inside:
+            raise self.error("OUTSIDE_WORKSPACE", path)
+        return resolved
+
+    def relative(self, path: str | Path) -> str:
+        """A path inside as results show it: from the root, with `/`; the root is `.`."""
+        return self.resolve(str(path)).relative_to(self.root).as_posix()
+
+    def scrub(self, text: str) -> str:
+        """`text` with the workspace's root replaced by `.`, where it stands as a path.
+
+        For the output of commands and the words of errors. What is in a file is
+        not touched: the model must see what it edits.
+        """
+        root = str(self.root)
+        if len(root) <= 1 or root not in text:
+            return text
+        # Not inside another path: with the root /app, lib/app and /app2 stay.
+        return re.sub(rf"(?<![A-Za-z0-9_.~@]){re.escape(root)}(?![A-Za-z0-9_-]|\.\w)", ".", text)
+
+    def error(self, code: str, path: str, **fields: object) -> ToolError:
+        """The error `code` about a path, as the model gave it."""
+        return ToolError(code, self.texts(code, path=one_line(self.scrub(path)), **fields))
+
+    def tree(self, path: str) -> Tree:
+        """Every regular file under a folder; links that lead outside are left out.
+
+        FILE_NOT_FOUND, NOT_A_FOLDER.
+        """
+        folder = self.resolve(path)
+        if not os.path.isdir(folder):
+            raise self.error("NOT_A_FOLDER" if os.path.exists(folder) else "FILE_NOT_FOUND", path)
+        files: list[tuple[str, int]] = []
+        left_out: set[str] = set()
+        stopped = False
+        for here, folders, names in os.walk(folder, onerror=lambda error: left_out.add(
+                os.path.relpath(error.filename, self.root))):
+            unwanted = {name for name in folders
+                        if name in LEFT_OUT or os.path.islink(os.path.join(here, name))}
+            left_out |= unwanted
+            folders[:] = sorted(set(folders) - unwanted)
+            for name in sorted(names):
+                size = self._size(os.path.join(here, name))
+                if size is None:
+                    left_out.add(name)
+                    continue
+                files.append((os.path.relpath(os.path.join(here, name), self.root), size))
+            if len(files) > MAX_FILES:
+                stopped = True
+                break
+        files = sorted((name.replace(os.sep, "/"), size) for name, size in files)
+        return Tree(files[:MAX_FILES], sorted(left_out), stopped)
+
+    def _size(self, path: str) -> int | None:
+        """The bytes of a regular file inside the workspace; None for anything else."""
+        real = Path(os.path.realpath(path))
+        try:
+            status = os.stat(real)
+        except OSError:  # a broken link, or gone since its folder was read
+            return None
+        return status.st_size if (stat.S_ISREG(status.st_mode)
+                                  and real.is_relative_to(self.root)) else None
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a regular file.
+
+        FILE_NOT_FOUND, NOT_A_FILE, FILE_TOO_LARGE (over MAX_BYTES), FILE_ERROR.
+        """
+        resolved = self.resolve(path)
+        with self._named(path), self._at(resolved) as (name, folder):
+            descriptor = os.open(name, _READ, dir_fd=folder)
+            try:
+                status = os.fstat(descriptor)
+                if not stat.S_ISREG(status.st_mode):
+                    raise self.error("NOT_A_FILE", path)
+                if status.st_size > MAX_BYTES:
+                    raise self.error("FILE_TOO_LARGE", path, size=status.st_size, limit=MAX_BYTES)
+                with open(descriptor, "rb", closefd=False) as file:
+                    return file.read(status.st_size + 1)  # as much as is set aside for it
+            finally:
+                os.close(descriptor)
+
+    def write(self, path: str, data: bytes) -> None:
+        """Replace or make a file in one step, its folders too; the mode stays.
+
+        A write that fails leaves the old file. NOT_A_FILE, NOT_A_FOLDER, FILE_ERROR.
+        """
+        resolved = self.resolve(path)
+        with self._named(path), self._at(resolved, make=True) as (name, folder):
+            mode = self._mode(path, name, folder)
+            spare = os.path.join(os.path.dirname(name), f".{secrets.token_hex(8)}.tmp")
+            descriptor = os.open(spare, _CREATE, 0o666, dir_fd=folder)
+            try:
+                with open(descriptor, "wb") as file:
+                    file.write(data)
+                    if mode is not None and hasattr(os, "fchmod"):
+                        os.fchmod(descriptor, mode)
+                os.replace(spare, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                with suppress(FileNotFoundError):  # an interrupt just behind the replace
+                    os.unlink(spare, dir_fd=folder)
+                raise
+
+    def _mode(self, path: str, name: str, folder: int | None) -> int | None:
+        """The permission bits of a file that may be replaced; None: there is none yet."""
+        try:
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            raise self.error("NOT_A_FILE", path)
+        if not os.access(name, os.W_OK, dir_fd=folder):  # a replace would not ask
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return stat.S_IMODE(status.st_mode)
+
+    @contextmanager
+    def _at(self, resolved: Path, make: bool = False) -> Iterator[tuple[str, int | None]]:
+        """(name, folder descriptor) of a resolved path, for the functions of `os`.
+
+        Where the system has no such functions (Windows): (whole path, None).
+        """
+        if os.open not in os.supports_dir_fd:
+            if make:
+                resolved.parent.mkdir(parents=True, exist_ok=True)
+            yield str(resolved), None
+            return
+        folder = self._folder(resolved.parent if resolved != self.root else resolved, make)
+        try:
+            yield resolved.name if resolved != self.root else ".", folder
+        finally:
+            os.close(folder)
+
+    def _folder(self, resolved: Path, make: bool) -> int:
+        """A descriptor of a folder, reached from the root without following a link."""
+        here = os.open(self.root, _FOLDER)
+        for part in resolved.relative_to(self.root).parts:
+            try:
+                if make:
+                    with suppress(FileExistsError):
+                        os.mkdir(part, dir_fd=here)
+                below = os.open(part, _FOLDER, dir_fd=here)
+            finally:
+                os.close(here)
+            here = below
+        return here
+
+    @contextmanager
+    def _named(self, path: str) -> Iterator[None]:
+        """What the system says about a file, as a `ToolError` about `path`."""
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise self.error("FILE_NOT_FOUND", path) from error
+        except IsADirectoryError as error:
+            raise self.error("NOT_A_FILE", path) from error
+        except NotADirectoryError as error:
+            raise self.error("NOT_A_FOLDER", path) from error
+        except OSError as error:
+            code = "OUTSIDE_WORKSPACE" if error.errno == errno.ELOOP else "FILE_ERROR"
+            raise self.error(code, path, reason=error.strerror) from error
