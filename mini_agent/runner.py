@@ -40,17 +40,22 @@ class Governance:
 def govern(task: Task, policy: str = "", window: int | None = None) -> Governance | None:
     """What governs a task: its own fields, or the options `policy` and `window`.
 
+    The task's compression settings are for the task's own policy; another one
+    runs with its own, measured by the same estimator, so that both can be compared.
     None where nothing asks for a window. Raises `UsageError` for a wrong setting.
     """
     limit = window or task.threshold or task.window
-    name = policy or task.policy or ("published" if limit else "")
+    own = task.policy or ("published" if limit else "")
+    name = policy or own
     if not name:
         if task.compression:
             raise UsageError("there is no threshold, so nothing would be compressed",
                              place=f"{task.place}: compression",
                              remedy="give a threshold, or take the settings out")
         return None
-    chosen = with_settings(find_policy(name), task.compression, f"{task.place}: compression")
+    chosen = find_policy(name)
+    if name == own:
+        chosen = with_settings(chosen, task.compression, f"{task.place}: compression")
     if name != "none" and limit is None:
         raise UsageError(f"policy {name!r} needs a window", place=task.place,
                          remedy="give the task a threshold or a window, or --window")
@@ -61,7 +66,7 @@ def govern(task: Task, policy: str = "", window: int | None = None) -> Governanc
     budget = make_budget(limit, trigger=chosen.trigger, target=chosen.target,
                          reserve=chosen.reserve, margin=chosen.margin, scale=chosen.scale)
     settings = {"name": name, **({"window": limit} if limit else {}), **differing(chosen)}
-    return Governance(chosen, budget, chosen.estimator, settings)
+    return Governance(chosen, budget, find_policy(own or name).estimator, settings)
 
 
 def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,

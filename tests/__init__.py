@@ -1,1 +1,1 @@
-"""Tests by milestone: test_m1_* the loop, test_m2_* the tools, test_m3_* compression, and on."""
+"""The tests, by milestone: each name is the rule that it holds."""

@@ -1,0 +1,23 @@
+# Nothing but Python 3.11 or newer and make is needed. PYTHON=python3.13 chooses another.
+PYTHON ?= python3
+
+.PHONY: run run-m2 run-m3 watch-m3 test clean
+
+run:            ## milestone 1: the loop on a small task
+	@$(PYTHON) scripts/drive_m1.py
+
+run-m2:         ## milestone 2: tools, and every way in which a call can fail
+	@$(PYTHON) scripts/drive_m2.py
+
+run-m3:         ## milestone 3: a long session with and without compression
+	@$(PYTHON) scripts/drive_m3.py
+
+watch-m3:       ## run milestone 3 again whenever its task file is saved
+	@$(PYTHON) scripts/watch_m3.py
+
+test:           ## every test, warnings as errors
+	@$(PYTHON) -X dev -W error -m unittest discover -s tests -t .
+
+clean:          ## remove what runs have written
+	@rm -rf traces/*.jsonl traces/*.json traces/*.svg traces/*.d traces/*.html
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

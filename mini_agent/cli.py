@@ -1,0 +1,167 @@
+"""The command line: argparse and one thin function a command.
+
+Results go to standard output, everything else to standard error. Exit status: 0
+done, 1 the task failed or a bound was broken, 2 wrong use, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from .errors import MiniAgentError, UsageError
+
+DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+Command = Callable[[argparse.Namespace], int]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command that the arguments name; its exit status."""
+    options = make_parser().parse_args(arguments)
+    return guarded(lambda: options.command(options))
+
+
+def guarded(run: Callable[[], int]) -> int:
+    """`run()`; what a user did wrong is one line and status 2, never a traceback."""
+    try:
+        status = run()
+        sys.stdout.flush()
+        return status
+    except UsageError as error:
+        print(f"mini-agent: {error}", file=sys.stderr)
+        return WRONG_USE
+    except MiniAgentError as error:
+        print(f"mini-agent: {error}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        print("mini-agent: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader has seen enough; nothing more may be flushed to it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser with all commands."""
+    parser = argparse.ArgumentParser(
+        prog="mini-agent", description="A coding agent to read, and a bench for context "
+        "compression.", epilog="example: mini-agent run scripts/m1_task.json --workspace "
+        "workspace/m1")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for add in (_add_run, _add_show, _add_tokens):
+        add(commands)
+    return parser
+
+
+def add_command(commands: argparse._SubParsersAction, name: str, about: str, example: str,
+                command: Command) -> argparse.ArgumentParser:
+    """A subparser with one line of description and one example."""
+    parser = commands.add_parser(name, help=about, description=about + ".",
+                                 epilog=f"example: mini-agent {name} {example}")
+    parser.set_defaults(command=command)
+    return parser
+
+
+def _add_run(commands: argparse._SubParsersAction) -> None:
+    parser = add_command(commands, "run", "run a task file with the scripted model",
+                         "scripts/m1_task.json --workspace workspace/m1", _run)
+    parser.add_argument("task", type=Path, metavar="TASK.json")
+    parser.add_argument("--workspace", type=Path, default=Path("."), metavar="DIR",
+                        help="the folder that the tools may touch (default: this one)")
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="write the records there")
+    parser.add_argument("--policy", default="", help="a policy's name, in place of the task's")
+    parser.add_argument("--window", type=int, metavar="N", help="tokens, in place of the task's")
+    parser.add_argument("--max-steps", type=int, default=200, metavar="N",
+                        help="give up after so many steps (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from .runner import govern, run_task
+    from .tasks import load_task
+    from .trace import TraceFile
+
+    task = load_task(options.task)
+    governance = govern(task, options.policy, options.window)
+    if not options.workspace.is_dir():
+        raise UsageError("the workspace is not a folder", place=str(options.workspace),
+                         remedy="name a folder that is there with --workspace")
+    sinks = [TraceFile(options.trace)] if options.trace else []
+    try:
+        outcome = run_task(task, options.workspace, sinks, governance=governance,
+                           max_steps=options.max_steps)
+    finally:
+        for sink in sinks:
+            sink.close()
+    if options.json:
+        print(json.dumps({"reason": outcome.reason, "text": outcome.text,
+                          "detail": outcome.detail}, ensure_ascii=False))
+    elif outcome.text:
+        print(outcome.text)
+    if outcome.done:
+        return DONE
+    print(f"mini-agent: {outcome.reason}" + (f": {outcome.detail}" if outcome.detail else ""),
+          file=sys.stderr)
+    return INTERRUPTED if outcome.reason == "interrupted" else FAILED
+
+
+def _add_show(commands: argparse._SubParsersAction) -> None:
+    parser = add_command(commands, "show", "show the steps of a trace",
+                         "traces/m3-trace.jsonl", _show)
+    parser.add_argument("trace", type=Path, metavar="TRACE")
+
+
+def _show(options: argparse.Namespace) -> int:
+    from .rhythm import rows, spans
+    from .trace import read_trace
+
+    trace = read_trace(options.trace)
+    if trace.warning:
+        print(f"mini-agent: {trace.warning}", file=sys.stderr)
+    for start in trace.events("run_start"):
+        print("task {task}".format(**start), json.dumps(start.get("policy", {})))
+    print("step  before      sent        what happened")
+    for row in rows(trace.records):
+        told = "; ".join(f"{change.seq}: {change.strategy} [{spans(change.affected)}]"
+                         for change in row.rounds)
+        before, sent = (f"{tokens} ({messages})" for tokens, messages in (
+            (row.before, row.before_messages), (row.sent, row.messages)))
+        print(f"{row.step:>4}  {before:<12}{sent:<12}{told}".rstrip())
+    for end in trace.events("run_end"):
+        print(f"ended at step {end['step']}: {end['reason']}")
+    return DONE
+
+
+def _add_tokens(commands: argparse._SubParsersAction) -> None:
+    parser = add_command(commands, "tokens", "estimate the tokens of files, a row a file",
+                         "README.md mini_agent/loop.py", _tokens)
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    parser.add_argument("--json", action="store_true", help="print a list of objects")
+
+
+def _tokens(options: argparse.Namespace) -> int:
+    from .tokens import ESTIMATORS, estimator
+
+    table = []
+    for path in options.files:
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise UsageError(f"the file cannot be read ({error.strerror})", place=str(path),
+                             remedy="name files that are there") from error
+        table.append({"file": str(path), "characters": len(text), **{
+            name: estimator(name).text(text) for name in ESTIMATORS}})
+    if options.json:
+        print(json.dumps(table, ensure_ascii=False))
+        return DONE
+    columns = {name: name.removeprefix("runs:") for name in ("characters", *ESTIMATORS)}
+    print("".join(f"{short:>11}" if len(short) > 8 else f"{short:>8}"
+                  for short in columns.values()) + "  file")
+    for row in table:
+        print("".join(f"{row[name]:>11}" if len(short) > 8 else f"{row[name]:>8}"
+                      for name, short in columns.items()) + f"  {row['file']}")
+    return DONE

@@ -1,0 +1,100 @@
+"""Milestone 3: the rhythm of a run, a row a step, read off its records.
+
+What was there before the window acted, what was sent, and what happened in
+between. The drivers print it, the charts draw it, `watch` compares two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from .trace import Record
+
+
+@dataclass(frozen=True)
+class Round:
+    """One change of the view: the record's number, sizes in tokens."""
+
+    seq: int
+    step: int
+    strategy: str
+    before: int
+    after: int
+    before_messages: int
+    after_messages: int
+    affected: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One step: tokens and messages before governance and as sent, and its rounds.
+
+    A step that ended in an overflow was not sent: 0 tokens, 0 messages.
+    """
+
+    step: int
+    before: int
+    before_messages: int
+    sent: int
+    messages: int
+    rounds: tuple[Round, ...]
+
+
+def rows(records: Iterable[Record]) -> list[Row]:
+    """A row for each step in which something was sent or refused, in order.
+
+    Sizes are those of the records; a run without a window has 0 tokens. Where a
+    step asks twice (reactive compression), the second request is the row's.
+    """
+    made: dict[int, Row] = {}
+    rounds: list[Round] = []
+    for record in records:
+        if record.get("event") == "context_compression":
+            rounds.append(_round(record))
+        elif record.get("event") in ("model_call", "context_overflow"):
+            row = _row(record, rounds, made.get(record["payload"]["step"]))
+            made[row.step] = row
+            rounds = []
+    return list(made.values())
+
+
+def _row(record: Record, rounds: list[Round], earlier: Row | None) -> Row:
+    told = record["payload"]
+    is_sent = record["event"] == "model_call"
+    size, count = told.get("tokens", 0), told.get("messages", 0)
+    every = (*(earlier.rounds if earlier else ()), *rounds)
+    before, before_messages = ((every[0].before, every[0].before_messages) if every
+                               else (size, count))
+    return Row(told["step"], before, before_messages, size if is_sent else 0,
+               count if is_sent else 0, every)
+
+
+def _round(record: Record) -> Round:
+    told: dict[str, Any] = record["payload"]
+    return Round(record["seq"], told["step"], told["strategy"], told["before_tokens"],
+                 told["after_tokens"], told["before_messages"], told["after_messages"],
+                 tuple(told["affected_indexes"]))
+
+
+def all_rounds(table: Iterable[Row]) -> list[Round]:
+    """Every round of a table, in order."""
+    return [change for row in table for change in row.rounds]
+
+
+def peak(table: Iterable[Row]) -> int:
+    """The largest request, in tokens."""
+    return max((row.sent for row in table), default=0)
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Rising numbers in short: `3`, `2..15`, `3, 5..7`."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}..{last}"
+                     for first, last in parts)

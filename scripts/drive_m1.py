@@ -1,0 +1,54 @@
+"""Milestone 1: the loop on a small task, one line a record as it happens.
+
+    python3 scripts/drive_m1.py [--task FILE] [--traces FOLDER]
+
+Shows what a model is sent each time: always everything, one message more for
+each reply and each result. Writes m1-trace.jsonl into the traces folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from fresh import ROOT, TRACES, fresh_copy
+
+from mini_agent.cli import guarded
+from mini_agent.runner import run_task
+from mini_agent.tasks import load_task
+from mini_agent.trace import Record, TraceFile
+
+WIDTH = 78
+
+
+def tell(record: Record) -> None:
+    """Print a record the way a person would tell it."""
+    if record["type"] == "message":
+        message = record["message"]
+        lines = message["content"].splitlines() or [""]
+        more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
+        print(f"  {message['role']:<9} {lines[0][:WIDTH - 24]}{more}")
+    elif record["event"] == "model_call":
+        told = record["payload"]
+        print(f"step {told['step']}: the model is sent {told['messages']} messages")
+    elif record["event"] == "tool_call":
+        print(f"  call      {record['payload']['name']} {record['payload']['arguments']}")
+    elif record["event"] == "run_end":
+        print(f"ended at step {record['payload']['step']}: {record['payload']['reason']}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the task and tell it; 0 if it was done."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--task", type=Path, default=ROOT / "scripts" / "m1_task.json")
+    parser.add_argument("--traces", type=Path, default=TRACES)
+    options = parser.parse_args(arguments)
+    task = load_task(options.task)
+    with fresh_copy("m1") as workspace, TraceFile(options.traces / "m1-trace.jsonl") as file:
+        outcome = run_task(task, workspace, [file, tell])
+    return 0 if outcome.done else 1
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(main))

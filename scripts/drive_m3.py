@@ -1,0 +1,129 @@
+"""Milestone 3: the same session with and without compression, side by side.
+
+    python3 scripts/drive_m3.py [--task FILE] [--traces FOLDER]
+
+Runs the task twice, each on a fresh copy of `workspace/m3`, prints a row a step
+and both curves, and writes m3-trace.jsonl, m3-baseline.jsonl, m3-tokens.json and
+m3-curve.svg into the traces folder. Exit status 1 if the task was not done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from fresh import ROOT, TRACES, fresh_copy, wants_color
+
+from mini_agent.drawing import Curve, Mark, Panel, glyphs, svg, terminal_chart
+from mini_agent.cli import guarded
+from mini_agent.loop import Outcome
+from mini_agent.rhythm import Row, all_rounds, peak, rows, spans
+from mini_agent.runner import govern, run_task
+from mini_agent.tasks import Task, load_task
+from mini_agent.trace import Record, TraceFile
+
+AGING, SUMMARY = "tool_result_aging", "rolling_summary"
+BLUE, GREY, ORANGE, PURPLE = "#1f6fd0", "#888888", "#e07b00", "#7a3fb0"
+
+
+def run_both(task: Task, traces: Path) -> tuple[Outcome, list[Record], list[Record]]:
+    """Run `task` as it is and without compression; the outcome of the first."""
+    governance = govern(task)
+    governed: list[Record] = []
+    baseline: list[Record] = []
+    with fresh_copy("m3") as workspace, TraceFile(traces / "m3-trace.jsonl") as file:
+        outcome = run_task(task, workspace, [file, governed.append], governance=governance)
+    with fresh_copy("m3") as workspace, TraceFile(traces / "m3-baseline.jsonl") as file:
+        run_task(task, workspace, [file, baseline.append],
+                 governance=govern(task, policy="none"))
+    return outcome, governed, baseline
+
+
+def table(governed: list[Row], baseline: list[Row]) -> str:
+    """A row a step: baseline, before governance and sent, each tokens (messages)."""
+    lines = ["step  baseline    before      sent        what happened"]
+    for row, plain in zip(governed, baseline):
+        sizes = "".join(f"{f'{tokens} ({messages})' if tokens else 'nothing':<12}"
+                        for tokens, messages in (
+            (plain.sent, plain.messages), (row.before, row.before_messages),
+            (row.sent, row.messages)))
+        told = [f"{change.seq}: {NAMES.get(change.strategy, change.strategy)} "
+                f"[{spans(change.affected)}]" for change in row.rounds]
+        lines.append(f"{row.step:>4}  {sizes}{'; '.join(told)}".rstrip())
+    return "\n".join(lines)
+
+
+NAMES = {AGING: "aging", SUMMARY: "summary"}
+
+
+def steps_of(table_rows: list[Row], strategy: str) -> list[int]:
+    """The steps at which a strategy changed the view."""
+    return [change.step for change in all_rounds(table_rows) if change.strategy == strategy]
+
+
+def closing(outcome: Outcome, governed: list[Row], baseline: list[Row], end: dict) -> str:
+    """The numbers that matter, in two lines."""
+    last = [row for row in governed if row.sent][-1]
+    plain = baseline[last.step]
+    saved = 100 * (1 - last.sent / plain.sent)
+    first = (f"{outcome.reason}: aging in {len(steps_of(governed, AGING))} steps, a summary in "
+             f"{len(steps_of(governed, SUMMARY))}; peak {peak(governed)} tokens against "
+             f"{peak(baseline)}")
+    return (f"{first}\nat step {last.step} {last.sent} tokens against {plain.sent}: {saved:.2f} % "
+            f"below the baseline; at the end {end['final_messages']} messages, "
+            f"{end['final_tokens']} tokens")
+
+
+def picture(governed: list[Row], baseline: list[Row], threshold: int) -> str:
+    """Two panels: tokens a step, messages a step."""
+    marks = (Mark("aging", steps_of(governed, AGING), ORANGE),
+             Mark("summary", steps_of(governed, SUMMARY), PURPLE))
+    return svg("Milestone 3: a long session with and without compression", (
+        Panel("Tokens sent a step (published estimate)", (
+            Curve("baseline", [row.sent for row in baseline], GREY),
+            Curve("compressed", [row.sent for row in governed], BLUE)), marks, threshold),
+        Panel("Messages sent a step", (
+            Curve("baseline", [row.messages for row in baseline], GREY),
+            Curve("compressed", [row.messages for row in governed], BLUE)), marks)))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run both, print and write everything; 0 if the task was done."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--task", type=Path, default=ROOT / "scripts" / "m3_task.json")
+    parser.add_argument("--traces", type=Path, default=TRACES)
+    options = parser.parse_args(arguments)
+    task = load_task(options.task)
+    outcome, records, plain_records = run_both(task, options.traces)
+    governed, baseline = rows(records), rows(plain_records)
+    threshold = task.threshold or task.window or 0
+    print(table(governed, baseline))
+    print()
+    print(terminal_chart(
+        (Curve("compressed", [row.sent for row in governed]),
+         Curve("baseline", [row.sent for row in baseline])), threshold,
+        (Mark("aging", steps_of(governed, AGING)), Mark("summary", steps_of(governed, SUMMARY))),
+        glyphs(sys.stdout.encoding, wants_color(sys.stdout))))
+    print()
+    print(closing(outcome, governed, baseline, records[-1]["payload"]))
+    write(options.traces / "m3-tokens.json", json.dumps(
+        {"threshold": threshold, "estimator": "published",
+         "steps": [asdict(row) for row in governed],
+         "baseline": [{"step": row.step, "tokens": row.sent, "messages": row.messages}
+                      for row in baseline]}, indent=1) + "\n")
+    write(options.traces / "m3-curve.svg", picture(governed, baseline, threshold))
+    if not outcome.done:
+        print(f"{outcome.reason}: {outcome.detail}", file=sys.stderr)
+    return 0 if outcome.done else 1
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file of the traces folder."""
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    sys.exit(guarded(main))

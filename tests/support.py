@@ -1,0 +1,73 @@
+"""What the tests share: the checkout, task files, runs in a throw-away folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from mini_agent.loop import Outcome
+from mini_agent.runner import govern, run_task
+from mini_agent.tasks import load_task
+from mini_agent.trace import Record
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPTS = ROOT / "scripts"
+
+
+class FolderTest(unittest.TestCase):
+    """A test with a folder of its own, `self.folder`."""
+
+    def setUp(self) -> None:
+        place = tempfile.TemporaryDirectory(prefix="mini-agent-test-")
+        self.addCleanup(place.cleanup)
+        self.folder = Path(place.name)
+
+    def write_task(self, **fields: Any) -> Path:
+        """A task file in the folder; system and task are given unless named."""
+        path = self.folder / "task.json"
+        task = {"system": "You are careful.", "task": "Do it.", "replies": [], **fields}
+        path.write_text(json.dumps(task, ensure_ascii=False), encoding="utf-8")
+        return path
+
+    def run_task(self, milestone: str = "m1", **fields: Any) -> tuple[Outcome, list[Record]]:
+        """Run such a task on a fresh copy of a workspace."""
+        workspace = self.folder / "workspace"
+        if not workspace.exists():
+            shutil.copytree(ROOT / "workspace" / milestone, workspace)
+        max_steps = fields.pop("max_steps", 200)
+        task = load_task(self.write_task(**fields))
+        records: list[Record] = []
+        outcome = run_task(task, workspace, [records.append], governance=govern(task),
+                           max_steps=max_steps)
+        return outcome, records
+
+
+def m3_task(**changes: Any) -> dict[str, Any]:
+    """The published session's task file, with these fields changed."""
+    data = json.loads((SCRIPTS / "m3_task.json").read_text(encoding="utf-8"))
+    return {**data, **changes}
+
+
+def payloads(records: list[Record], *names: str) -> list[dict[str, Any]]:
+    """The payloads of the events with one of these names."""
+    return [record["payload"] for record in records if record.get("event") in names]
+
+
+def command(*arguments: str, cwd: Path = ROOT, timeout: float = 60,
+            **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with these arguments as a user would, without a terminal."""
+    return subprocess.run([sys.executable, *arguments], cwd=cwd, capture_output=True,
+                          encoding="utf-8", timeout=timeout, stdin=subprocess.DEVNULL,
+                          env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment})
+
+
+def mini_agent(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run the command `mini-agent`."""
+    return command("-m", "mini_agent", *arguments, **options)

@@ -1,0 +1,201 @@
+"""The command line: results, exit statuses, and one line for each mistake."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import unittest
+
+from mini_agent.trace import read_trace
+from tests.support import ROOT, FolderTest, mini_agent
+
+DONE = {"content": "done"}
+
+
+class RunTest(FolderTest):
+    """`mini-agent run`."""
+
+    def test_the_final_text_goes_to_standard_output(self) -> None:
+        """A task that is done prints its answer, nothing else, and exits with 0."""
+        done = mini_agent("run", str(self.write_task(replies=[DONE])), "--workspace",
+                          str(self.folder))
+        self.assertEqual((0, "done\n", ""), (done.returncode, done.stdout, done.stderr))
+
+    def test_a_task_that_is_not_done_exits_with_1_and_says_why(self) -> None:
+        """Each ending that is no answer is one line on standard error."""
+        for reply, reason in (({"inject": "error"}, "model_error"),
+                              ({"tool_calls": [{"name": "list_files"}]}, "script_exhausted")):
+            with self.subTest(reason):
+                done = mini_agent("run", str(self.write_task(replies=[reply])), "--workspace",
+                                  str(self.folder))
+                self.assertEqual((1, ""), (done.returncode, done.stdout))
+                self.assertTrue(done.stderr.startswith(f"mini-agent: {reason}: "), done.stderr)
+                self.assertEqual(1, done.stderr.count("\n"))
+
+    def test_json_gives_the_outcome_as_an_object(self) -> None:
+        """--json prints reason, text and detail."""
+        done = mini_agent("run", str(self.write_task(replies=[DONE])), "--json", "--workspace",
+                          str(self.folder))
+        self.assertEqual({"reason": "final_answer", "text": "done", "detail": ""},
+                         json.loads(done.stdout))
+
+    def test_options_replace_window_and_policy_of_the_task(self) -> None:
+        """--window and --policy stand in run_start in place of the task's own."""
+        trace = self.folder / "t.jsonl"
+        task = self.write_task(replies=[DONE], threshold=5000)
+        mini_agent("run", str(task), "--workspace", str(self.folder), "--trace", str(trace),
+                   "--window", "700", "--policy", "none")
+        start = next(read_trace(trace).events("run_start"))
+        self.assertEqual({"name": "none"}, start["policy"])
+
+
+class BadInputTest(FolderTest):
+    """What a user did wrong: one line with what, where and what to do, status 2."""
+
+    def refused(self, *arguments: str, says: str) -> None:
+        """The command exits with 2 and one line that matches, and writes nothing."""
+        before = sorted(self.folder.rglob("*"))
+        done = mini_agent(*arguments)
+        self.assertEqual((2, ""), (done.returncode, done.stdout), done.stderr)
+        self.assertEqual(1, done.stderr.count("\n"), done.stderr)
+        self.assertRegex(done.stderr, says)
+        self.assertEqual(before, sorted(self.folder.rglob("*")))
+
+    def task_refused(self, says: str, **fields: object) -> None:
+        """A task file with these fields is refused."""
+        path = self.write_task(**{"replies": [DONE], **fields})
+        self.refused("run", str(path), "--trace", str(self.folder / "no.jsonl"), says=says)
+
+    def test_a_task_file_that_is_not_there(self) -> None:
+        """A wrong name, and a folder in place of a file."""
+        self.refused("run", str(self.folder / "none.json"), says=r"none\.json: .*No such file.*; ")
+        self.refused("run", str(self.folder), says=r": .*Is a directory.*; name a JSON file")
+
+    def test_broken_json_is_named_with_line_column_and_field(self) -> None:
+        """The place of the fault, and the field in which it stands."""
+        path = self.folder / "task.json"
+        path.write_text('{\n "name": "x",\n "replies": [\n  {"content": oops}\n ]\n}', "utf-8")
+        self.refused("run", str(path),
+                     says=r"task\.json:4:15: broken JSON in replies\[0\]\.content: .*; ")
+
+    def test_wrong_fields_are_named_with_their_path(self) -> None:
+        """A wrong type, an unknown key, a negative threshold, two limits."""
+        self.task_refused(r"task\.json:1:\d+: threshold is the string 'x', not an integer", threshold="x")
+        self.task_refused(r"threshold is -5, less than 1", threshold=-5)
+        self.task_refused(r"treshold is unknown \(did you mean threshold\)", treshold=5)
+        self.task_refused(r"replies\[0\]\.content is 5, not a string", replies=[{"content": 5}])
+        self.task_refused(r"replies\[0\]\.tool_calls\[0\]\.name is missing",
+                          replies=[{"tool_calls": [{}]}])
+        self.task_refused(r"replies\[0\]\.inject is 'x', not one of error, empty", replies=[{"inject": "x"}])
+        self.task_refused(r"summaries\[1\] is 'bad', not one of ok", summaries=["ok", "bad"])
+        self.task_refused(r"window stands beside a threshold", threshold=5, window=5)
+
+    def test_a_reply_that_says_nothing_is_refused(self) -> None:
+        """An empty reply has to be asked for with inject."""
+        self.task_refused(r'replies\[1\] says nothing \(ask for it with "inject": "empty"\)',
+                          replies=[DONE, {"content": ""}])
+
+    def test_wrong_compression_settings_are_named(self) -> None:
+        """Unknown, of another type, negative, and settings without a threshold."""
+        for settings, says in (({"head_char": 1}, r"no setting 'head_char'.*did you mean head_chars"),
+                               ({"head_chars": "1"}, r"'1' is no int; the default is 160"),
+                               ({"tail_chars": -1}, r"-1 is negative; the default is 120")):
+            with self.subTest(says):
+                self.task_refused(says, threshold=100, compression=settings)
+        self.task_refused("there is no threshold", compression={"head_chars": 1})
+
+    def test_an_unknown_policy_is_answered_with_close_names(self) -> None:
+        """A mistyped policy is no guess."""
+        self.task_refused(r"no policy 'publishd'; did you mean published\?", policy="publishd",
+                          threshold=100)
+
+    def test_a_workspace_that_is_not_there(self) -> None:
+        """A wrong folder is said before anything is written."""
+        task = self.write_task(replies=[DONE])
+        self.refused("run", str(task), "--workspace", str(self.folder / "no"), "--trace",
+                     str(self.folder / "t.jsonl"), says="the workspace is not a folder; ")
+
+    def test_an_output_that_cannot_be_written(self) -> None:
+        """A trace under a file, where no folder can be made."""
+        task = self.write_task(replies=[DONE])
+        self.refused("run", str(task), "--workspace", str(self.folder), "--trace",
+                     str(task / "t.jsonl"), says="the trace cannot be written .*; name a file")
+
+    def test_json_that_is_nested_too_deep_is_refused(self) -> None:
+        """10,000 brackets are one line, not a crash."""
+        path = self.folder / "task.json"
+        path.write_text("[" * 10_000, encoding="utf-8")
+        self.refused("run", str(path), says="nested too deep|broken JSON")
+
+    def test_wrong_use_of_the_command_itself(self) -> None:
+        """No command, an unknown one, an option without its value: status 2."""
+        for arguments in ((), ("fly",), ("run",), ("run", "x", "--window", "many")):
+            self.assertEqual(2, mini_agent(*arguments).returncode)
+
+
+class ShowTest(FolderTest):
+    """`mini-agent show` and `mini-agent tokens`."""
+
+    def test_show_tells_the_rounds_of_a_trace(self) -> None:
+        """The reference trace is shown with its steps, rounds and ending."""
+        done = mini_agent("show", "traces/reference/m3-trace.jsonl")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn("   9  3226 (20)   742 (7)     53: tool_result_aging [19]; "
+                      "54: rolling_summary [2..15]\n", done.stdout)
+        self.assertIn("ended at step 13: final_answer", done.stdout)
+
+    def test_show_says_that_a_last_line_was_cut(self) -> None:
+        """The rest is shown, the warning goes to standard error."""
+        whole = (ROOT / "traces" / "reference" / "m3-trace.jsonl").read_bytes()
+        cut = self.folder / "cut.jsonl"
+        cut.write_bytes(whole[:-40])
+        done = mini_agent("show", str(cut))
+        self.assertEqual(0, done.returncode)
+        self.assertIn("the last line is cut off", done.stderr)
+
+    def test_a_broken_trace_is_named_with_its_line(self) -> None:
+        """A broken line that is not the last: status 1, its number."""
+        broken = self.folder / "broken.jsonl"
+        broken.write_text('{"type": "nothing"}\n{}\n', encoding="utf-8")
+        done = mini_agent("show", str(broken))
+        self.assertEqual(1, done.returncode)
+        self.assertRegex(done.stderr, r"broken\.jsonl:1: not a record")
+
+    def test_tokens_gives_a_row_a_file_and_a_column_an_estimator(self) -> None:
+        """The notes of milestone 3 have 4,100 tokens by the published formula."""
+        done = mini_agent("tokens", "--json", "workspace/m3/long_notes.txt")
+        row, = json.loads(done.stdout)
+        self.assertEqual((16400, 4100, 4100, 5467),
+                         (row["characters"], row["published"], row["chars4"], row["chars3"]))
+        table = mini_agent("tokens", "workspace/m3/long_notes.txt", "README.md").stdout
+        self.assertEqual(3, len(table.splitlines()))
+        self.assertLessEqual(max(map(len, table.splitlines())), 110)
+
+    def test_a_reader_that_closes_early_is_no_error(self) -> None:
+        """`mini-agent show ... | head -1` ends quietly."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mini_agent", "show", "traces/reference/m3-trace.jsonl"],
+            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.close()
+        self.assertEqual(b"", process.stderr.read())
+        process.stderr.close()
+        process.wait()
+
+
+class HelpTest(unittest.TestCase):
+    """Help is short, and shows one example a command."""
+
+    def test_every_command_has_one_example(self) -> None:
+        """The example of each command begins with its name."""
+        from mini_agent.cli import make_parser
+        commands = next(action for action in make_parser()._actions
+                        if hasattr(action, "choices") and action.choices)
+        self.assertTrue(commands.choices)
+        for name, parser in commands.choices.items():
+            with self.subTest(name):
+                self.assertIn(f"example: mini-agent {name}", " ".join(parser.format_help().split()))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,231 @@
+"""Milestone 3, third layer: closed groups, `rolling_summary` and what protects from it."""
+
+from __future__ import annotations
+
+import unittest
+
+from mini_agent.errors import ContextOverflowError, LawError, PromptTooLongError
+from mini_agent.compression.laws import Protection, check, protected_users, tail_start
+from mini_agent.compression.view import Change, Entry, View, apply
+from mini_agent.messages import assistant, call, pairing_faults, tool_result, user
+from mini_agent.texts import Texts
+from tests.support import payloads
+from tests.windows import head, rounds, window
+
+SUMMARY = "rolling_summary"
+LONG = "first line\n" + "y" * 400
+
+
+class SummaryTest(unittest.TestCase):
+    """One message in the place of a run of whole groups."""
+
+    def test_only_whole_groups_are_replaced(self) -> None:
+        """No view has a call without its results, wherever the tail begins."""
+        for keep in range(7):
+            with self.subTest(keep):
+                asked = assistant("look", [call(f"p{n}", "read", {}) for n in range(3)])
+                history = [*head(), *rounds(4, LONG), asked,
+                           *(tool_result(f"p{n}", "read", LONG) for n in (1, 0, 2))]
+                made = window(700, SUMMARY, protect_last=keep)
+                sent = made.before_model_call(history, 5)
+                self.assertEqual([], list(pairing_faults(sent)))
+                self.assertEqual(history[-max(keep, 0):] if keep else [], sent[len(sent) - keep:])
+
+    def test_head_and_tail_are_protected(self) -> None:
+        """System, first user message and the last four messages are sent as they were."""
+        history = [*head(), *rounds(6, LONG)]
+        sent = window(650, SUMMARY).before_model_call(history, 6)
+        self.assertEqual(history[:2], sent[:2])
+        self.assertEqual(history[-4:], sent[3:])
+        self.assertEqual(7, len(sent))
+
+    def test_a_summary_quotes_actions_and_first_lines(self) -> None:
+        """The published form to the letter, in English."""
+        history = [*head(), *rounds(3, LONG), *rounds(2, "ok")]
+        sent = window(350, SUMMARY).before_model_call(history, 5)
+        self.assertEqual(
+            "[rolling summary] 6 older messages folded; of each step its action and the first "
+            "line of each result are kept, the whole is in the run log\n"
+            "1. Action: next 0\n   read result: first line (2 lines)\n"
+            "2. Action: next 1\n   read result: first line (2 lines)\n"
+            "3. Action: next 2\n   read result: first line (2 lines)", sent[2]["content"])
+
+    def test_a_later_summary_is_written_from_the_originals(self) -> None:
+        """The second summary covers the first one's messages and quotes them anew."""
+        records: list = []
+        history = [*head(), *rounds(6, LONG)]
+        made = window(700, SUMMARY, records=records)
+        made.before_model_call(history, 6)
+        history += rounds(5, LONG)
+        sent = made.before_model_call(history, 11)
+        told = payloads(records, "context_compression")
+        self.assertEqual(list(range(2, 10)), told[0]["entries"][0]["stands_for"])
+        self.assertEqual(list(range(2, 20)), told[1]["entries"][0]["stands_for"])
+        self.assertEqual(1, sent[2]["content"].count("[rolling summary]"))
+        self.assertIn("1. Action: next 0", sent[2]["content"])
+
+    def test_a_user_message_parts_two_runs(self) -> None:
+        """What users said in the middle stays where it was, and is never summarised."""
+        history = [*head(), *rounds(4, LONG), user("mind the port"), *rounds(5, LONG)]
+        sent = window(700, SUMMARY).before_model_call(history, 9)
+        self.assertIn(user("mind the port"), sent)
+        self.assertEqual(2, sum(m["content"].startswith("[rolling summary]") for m in sent))
+
+    def test_a_summary_that_gains_nothing_is_no_change(self) -> None:
+        """A summary longer than its source is refused, the view stays, one record says so."""
+        records: list = []
+        history = [*head(), *rounds(6, LONG)]
+        made = window(700, SUMMARY, summaries=["long"], records=records)
+        with self.assertRaises(ContextOverflowError):
+            made.before_model_call(history, 6)
+        self.assertEqual(history, made.view.messages())
+        self.assertEqual(["no_gain"], [told["reason"] for told in
+                                       payloads(records, "compression_skipped")])
+
+    def test_an_empty_or_failing_summary_leaves_everything_as_it_was(self) -> None:
+        """All or nothing: the history is untouched and a record says that it failed."""
+        for outcome in ("empty", "raise"):
+            with self.subTest(outcome):
+                records: list = []
+                history = [*head(), *rounds(6, LONG)]
+                made = window(700, SUMMARY, summaries=[outcome], records=records)
+                with self.assertRaises(ContextOverflowError):
+                    made.before_model_call(history, 6)
+                self.assertEqual(history, made.view.messages())
+                self.assertEqual("failed", payloads(records, "compression_skipped")[0]["reason"])
+
+    def test_what_a_summary_invents_is_listed(self) -> None:
+        """A path and a number that no covered message has are `unsupported`."""
+        class Inventive:
+            """Names a file and a number that nobody has seen."""
+
+            def summarize(self, messages: object, form: str) -> str:
+                """An invention."""
+                return "edited src/ghost.py at line 9041, next 0"
+
+        records: list = []
+        made = window(700, SUMMARY, model=Inventive(), records=records)
+        made.before_model_call([*head(), *rounds(6, LONG)], 6)
+        told, = payloads(records, "context_compression")
+        self.assertEqual(["src/ghost.py", "9041"], told["unsupported"])
+
+    def test_three_failures_open_the_breaker_and_hard_overrides_it(self) -> None:
+        """Between soft and hard a failing summariser is left alone; over hard it is asked."""
+        records: list = []
+        history = [*head(), *rounds(6, LONG)]
+        made = window(2000, SUMMARY, trigger="30%", summaries=["raise"] * 3, records=records)
+        for step in range(6, 30):
+            made.before_model_call(history, step)
+            history += rounds(1, "z" * 80)
+        reasons = [told["reason"] for told in payloads(records, "compression_skipped")]
+        self.assertEqual(["failed", "failed", "failed", "breaker_open"], reasons)
+        history += rounds(3, "z" * 3000)
+        with self.assertRaises(ContextOverflowError):
+            made.before_model_call(history, 30)  # the tail is too large, but it was asked
+        self.assertEqual(1, len(payloads(records, "context_compression")))
+
+
+class OverflowTest(unittest.TestCase):
+    """When nothing may move, the run ends with a name for what is in the way."""
+
+    def test_a_user_message_alone_over_the_limit_is_an_overflow(self) -> None:
+        """4,000 characters against 500 tokens: nobody may touch them."""
+        records: list = []
+        made = window(500, "tool_result_aging", SUMMARY, records=records)
+        with self.assertRaises(ContextOverflowError) as caught:
+            made.before_model_call(head("t" * 4000), 0)
+        error = caught.exception
+        self.assertEqual((1011, 500), (error.tokens, error.limit))
+        self.assertEqual([("user messages", 1004), ("system message", 7)], error.immovable)
+        self.assertEqual(1, len(payloads(records, "context_overflow")))
+
+    def test_a_refused_request_is_sent_again_smaller_or_not_at_all(self) -> None:
+        """After "prompt too long" the view shrinks below what was refused, or it is raised."""
+        history = [*head(), *rounds(6, LONG)]
+        made = window(100_000, SUMMARY)
+        before = len(made.before_model_call(history, 6))
+        again = made.after_refusal(history, 6, PromptTooLongError("too long", window=600))
+        self.assertLess(len(again), before)
+        with self.assertRaises(PromptTooLongError):
+            made.after_refusal(history, 6, PromptTooLongError("too long", window=100))
+
+
+class LawTest(unittest.TestCase):
+    """`check` refuses each way of breaking a law, and names it."""
+
+    def setUp(self) -> None:
+        history = [*head(), *rounds(2, "x" * 40)]
+        self.view = View(Entry(message, 10, (index,)) for index, message in enumerate(history))
+        self.small = Entry(user("s"), 1, (2, 3), "summary")
+
+    def _refused(self, change: Change, protection: Protection, law: int) -> None:
+        with self.assertRaises(LawError) as caught:
+            check(self.view, apply(self.view, change), change, protection)
+        self.assertEqual(law, caught.exception.law, caught.exception)
+
+    def test_a_split_group_is_refused(self) -> None:
+        """A result may not go without its call."""
+        self._refused(Change("s", (3,), (), {"dropped": [3]}), Protection(tail=6), 1)
+
+    def test_a_message_that_nobody_names_is_refused(self) -> None:
+        """What leaves is behind one entry or named as dropped."""
+        self._refused(Change("s", (2, 3), ((2, Entry(user("s"), 1, (2,), "summary")),)),
+                      Protection(tail=6), 2)
+
+    def test_no_gain_is_refused(self) -> None:
+        """The same size is not smaller."""
+        self._refused(Change("s", (2, 3), ((2, Entry(user("s"), 20, (2, 3), "summary")),)),
+                      Protection(tail=6), 3)
+
+    def test_protected_messages_and_the_tail_are_refused(self) -> None:
+        """Neither the first user message nor the tail may be summarised."""
+        both = Entry(user("s"), 1, (1, 2, 3), "summary")
+        self._refused(Change("s", (1, 2, 3), ((1, both),)), Protection(frozenset({1}), 6), 4)
+        self._refused(Change("s", (2, 3), ((2, self.small),)), Protection(tail=2), 4)
+
+    def test_a_lawful_change_passes(self) -> None:
+        """A whole group behind one smaller entry is what the laws are for."""
+        change = Change("s", (2, 3), ((2, self.small),))
+        after = apply(self.view, change)
+        check(self.view, after, change, Protection(frozenset({0, 1}), 4))
+        self.assertEqual((5, 41), (len(after), after.tokens))
+
+    def test_the_tail_goes_back_to_the_start_of_its_group(self) -> None:
+        """However long a batch is, the tail takes it whole."""
+        asked = assistant("", [call(f"p{n}", "t", {}) for n in range(5)])
+        history = [*head(), asked, *(tool_result(f"p{n}", "t", "") for n in range(5))]
+        view = View(Entry(message, 1, (index,)) for index, message in enumerate(history))
+        self.assertEqual([8, 2, 2, 2, 2, 2, 2, 1, 0], [tail_start(view, n) for n in range(9)])
+
+    def test_users_words_are_kept_newest_first_within_their_share(self) -> None:
+        """First and newest always, the others as far as the share goes."""
+        users = [(1, 50), (4, 30), (7, 30), (9, 500)]
+        self.assertEqual({1, 9}, protected_users(users, 20))
+        self.assertEqual({1, 7, 9}, protected_users(users, 30))
+        self.assertEqual({1, 4, 7, 9}, protected_users(users, 60))
+
+
+class LanguageTest(unittest.TestCase):
+    """Texts that the harness writes follow the task's language."""
+
+    def test_every_text_exists_in_both_languages_with_the_same_fields(self) -> None:
+        """No key has an empty side, and both sides take the same fields."""
+        import re
+        from mini_agent.texts import TEXTS
+        for key, (english, chinese) in TEXTS.items():
+            with self.subTest(key):
+                self.assertTrue(english and chinese)
+                fields = [sorted(set(re.findall(r"\{(\w+)", text))) for text in (english, chinese)]
+                self.assertEqual(*fields)
+
+    def test_one_han_character_for_ten_letters_is_chinese(self) -> None:
+        """The rule of the design, at its border."""
+        from mini_agent.texts import language_of
+        self.assertEqual("zh", language_of("一" + "a" * 10))
+        self.assertEqual("en", language_of("一" + "a" * 11))
+        self.assertEqual("en", language_of("123"))
+        self.assertEqual("ERROR", Texts("en")("aging_code", code="ERROR").split()[-1])
+
+
+if __name__ == "__main__":
+    unittest.main()
