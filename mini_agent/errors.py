@@ -10,7 +10,8 @@
     |-- ModelError            the model gave no usable reply
     |   |-- EmptyReplyError       neither text nor calls
     |   |-- ScriptExhaustedError  a scripted model has no replies left
-    |   `-- PromptTooLongError    the endpoint says that the request does not fit
+    |   |-- PromptTooLongError    the endpoint says that the request does not fit
+    |   `-- EndpointError         the endpoint refused, broke off or could not be reached
     `-- ToolError             a tool call failed; it goes back to the model
 
 A message says where (`place`), what was found (`value`) and what to do
@@ -102,6 +103,22 @@ class PromptTooLongError(ModelError):
         super().__init__(message, **where)
         self.window = window
         self.tokens = tokens
+
+
+class EndpointError(ModelError):
+    """The endpoint refused, broke off or could not be reached.
+
+    `status` is the HTTP status, or a word where there was none: "connection",
+    "timeout", "broken". `passing`: the same request may succeed later. `wait` is how
+    many seconds the endpoint asked to wait, None if it did not say.
+    """
+
+    def __init__(self, message: str, *, status: int | str, passing: bool = False,
+                 wait: float | None = None, **where: Any) -> None:
+        super().__init__(message, value=status, **where)
+        self.status = status
+        self.passing = passing
+        self.wait = wait
 
 
 class ToolError(MiniAgentError):

@@ -45,6 +45,19 @@ TEXTS: dict[str, tuple[str, str]] = {
     "rolling_lines": (" ({lines} lines)", " (共 {lines} 行)"),
     # loop.py
     "interrupted": ("interrupted by the user before it was finished", "在完成之前被用户中断"),
+    # models/turns.py, models/live.py
+    "turns_opening": ("(The conversation began earlier; its beginning is not shown.)",
+                      "(对话更早开始,开头未显示。)"),
+    "turns_go_on": ("Go on.", "请继续。"),
+    "turns_empty": ("(empty)", "(空)"),
+    "turns_orphan": ("[tool result of {name}, its call is no longer shown]\n{content}",
+                     "[{name} 的工具结果,其调用已不再显示]\n{content}"),
+    "turns_no_result": ("ERROR NO_RESULT: the result of this call is not there",
+                        "ERROR NO_RESULT: 此调用的结果不存在"),
+    "summary_plain": ("Summarise this in a few lines; invent nothing:\n{said}",
+                      "请用几行总结以下内容,不要编造:\n{said}"),
+    "summary_cut": ("[cut off here: the summary reached the longest answer allowed]",
+                    "[至此截断:摘要已达到允许的最大长度]"),
     # tools/
     "tool_list_files": (
         "List the files under a folder of the workspace, recursively, with their sizes. "

@@ -1,0 +1,208 @@
+"""Milestone 5: the messages form, with blocks in place of messages.
+
+Results of calls are blocks of a user's turn, the system is a field of its own, and
+what is to be cached is marked. Source: the API reference of `/v1/messages`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..messages import clean
+from .base import Reply
+from .live import Request
+from .openai import count
+from .turns import Turn, joined, received_call, without_doubles
+
+VERSION = "2023-06-01"
+CUT = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refusal"}
+CACHE = {"cache_control": {"type": "ephemeral"}}
+Block = dict[str, Any]
+
+
+class Messages:
+    """The wire."""
+
+    name = "anthropic"
+    path = "/v1/messages"
+
+    def headers(self, key: str) -> dict[str, str]:
+        """The version, and the key where there is one."""
+        return {"anthropic-version": VERSION, **({"x-api-key": key} if key else {})}
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The request, with cache marks on what stays.
+
+        They stand on the system (the tools before it are covered), and on the last
+        two turns of the user: the older one is found in the cache, the newer one is
+        put there for the next request.
+        """
+        body: dict[str, Any] = {"model": request.model, "max_tokens": request.max_tokens,
+                                "stream": request.stream}
+        tools = [{"name": tool["name"], "description": tool["description"],
+                  "input_schema": tool["parameters"]} for tool in request.tools]
+        head = [_text(text) for turn in request.turns if turn.role == "system"
+                for text in turn.texts]
+        messages = _messages(request.turns)
+        marked = [message["content"] for message in messages if message["role"] == "user"][-2:]
+        for blocks in (head or tools, *marked):
+            if blocks:
+                blocks[-1] |= CACHE
+        return {**body, **({"tools": tools} if tools else {}),
+                **({"system": head} if head else {}), "messages": messages}
+
+    def assembly(self) -> _Assembly:
+        """A fresh answer."""
+        return _Assembly()
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def _messages(turns: Sequence[Turn]) -> list[dict[str, Any]]:
+    """Turns as messages; results stand at the head of the user's turn that follows."""
+    messages: list[dict[str, Any]] = []
+    for turn in turns:
+        if turn.role == "assistant":
+            messages.append({"role": "assistant", "content": list(_said(turn))})
+            if turn.calls:
+                messages.append({"role": "user", "content": list(_results(turn))})
+        elif turn.role == "user":
+            blocks = [_text(text) for text in turn.texts]
+            if messages and messages[-1]["role"] == "user":
+                messages[-1]["content"] += blocks
+            else:
+                messages.append({"role": "user", "content": blocks})
+    return messages
+
+
+def _said(turn: Turn) -> Iterator[Block]:
+    """The blocks of an assistant's turn, reasoning at its old place among them."""
+    calls = [{"type": "tool_use", "id": made.id, "name": made.name, "input": made.arguments}
+             for made in turn.calls]
+    text = "".join(turn.texts)
+    layout = turn.opaque.get("layout")
+    if len(turn.texts) > 1 or not _fits(layout, len(text), len(calls)):
+        yield from (_text(text) for text in turn.texts)
+        yield from calls
+        return
+    at = 0
+    for kind, value in layout:
+        if kind == "text":
+            piece, at = text[at:at + value], at + value
+            if piece.strip():
+                yield _text(piece)
+        else:
+            yield calls[value] if kind == "call" else dict(value)
+
+
+def _fits(layout: Any, characters: int, calls: int) -> bool:
+    """Whether a layout is one of so many characters and calls."""
+    return bool(layout) and sum(n for kind, n in layout if kind == "text") == characters \
+        and [n for kind, n in layout if kind == "call"] == list(range(calls))
+
+
+def _results(turn: Turn) -> Iterator[Block]:
+    for made in turn.calls:
+        yield {"type": "tool_result", "tool_use_id": made.id, "content": made.result,
+               **({"is_error": True} if made.failed else {})}
+
+
+class _Assembly:
+    """Puts the blocks of one answer together."""
+
+    trails = False
+
+    def __init__(self) -> None:
+        self.complete = False
+        self._blocks: dict[int, Block] = {}
+        self._pieces: dict[int, list[str]] = {}
+        self._stop = ""
+        self._usage: dict[str, Any] = {}
+        self._begun = False
+
+    def take(self, body: dict[str, Any]) -> None:
+        """An answer in one piece has all that the events of a stream bring."""
+        self._blocks = dict(enumerate(body["content"]))
+        self._stop = body["stop_reason"] or ""
+        self._count(body)
+        self.complete = True
+
+    def add(self, data: dict[str, Any]) -> str:
+        """One event. What follows the end is not heard; a second beginning is a fault."""
+        kind = data["type"]
+        if self.complete:
+            return ""
+        if kind == "message_start":
+            if self._begun:
+                raise ValueError("the answer begins twice")
+            self._begun = True
+            self._count(data["message"])
+        elif kind == "content_block_start":
+            return self._open(data["index"], data["content_block"])
+        elif kind == "content_block_delta":
+            return self._delta(data["index"], data["delta"])
+        elif kind == "message_delta":
+            self._stop = data["delta"].get("stop_reason") or self._stop
+            self._count(data)
+        elif kind == "message_stop":
+            self.complete = True
+        return ""
+
+    def _count(self, data: Mapping[str, Any]) -> None:
+        """Later numbers replace earlier ones, as far as they are numbers."""
+        self._usage |= {name: value for name, value in (data.get("usage") or {}).items()
+                        if count(value)}
+
+    def _open(self, index: int, block: Block) -> str:
+        if index in self._blocks:
+            raise ValueError(f"block {index} begins twice")
+        self._blocks[index] = dict(block)
+        self._pieces[index] = [block["text"]] if block.get("text") else []
+        return block.get("text") or ""
+
+    def _delta(self, index: int, delta: dict[str, Any]) -> str:
+        block, kind = self._blocks[index], delta["type"]
+        if kind == "text_delta":
+            self._pieces[index].append(delta["text"])
+            return delta["text"]
+        if kind == "input_json_delta":
+            self._pieces[index].append(delta["partial_json"])
+        elif kind == "thinking_delta":
+            block["thinking"] = block.get("thinking", "") + delta["thinking"]
+        elif kind == "signature_delta":
+            block["signature"] = block.get("signature", "") + delta["signature"]
+        return ""
+
+    def reply(self) -> Reply:
+        """The answer. Reasoning with a signature is opaque, the rest of it dropped."""
+        texts, calls, layout = [], [], []
+        for index, block in sorted(self._blocks.items()):
+            pieces, kind = self._pieces.get(index), block.get("type")
+            if kind == "text":
+                texts.append(clean(block["text"] if pieces is None else joined(pieces)))
+                layout.append(["text", len(texts[-1])])
+            elif kind == "tool_use":
+                raw = joined(pieces) if pieces else block.get("input")
+                calls.append(received_call(block.get("id") or f"call_{len(calls)}",
+                                           block.get("name") or "", raw))
+                layout.append(["call", len(calls) - 1])
+            elif kind == "redacted_thinking" or kind == "thinking" and block.get("signature"):
+                layout.append(["block", block])
+        kept = without_doubles(calls)
+        reasoned = any(kind == "block" for kind, _ in layout) and len(kept) == len(calls)
+        return Reply("".join(texts), kept, usage(self._usage),
+                     {"layout": layout} if reasoned else None, cut=CUT.get(self._stop, ""))
+
+
+def usage(reported: Mapping[str, Any]) -> dict[str, int] | None:
+    """Tokens in the house's form; here `input_tokens` leave out what was cached."""
+    cached = count(reported.get("cache_read_input_tokens"))
+    prompt = (count(reported.get("input_tokens")) + cached
+              + count(reported.get("cache_creation_input_tokens")))
+    if not prompt:
+        return None
+    return {"prompt_tokens": prompt, "completion_tokens": count(reported.get("output_tokens")),
+            "cached_tokens": cached}

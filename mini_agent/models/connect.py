@@ -1,0 +1,109 @@
+"""Milestone 5: from options and environment to a model.
+
+    connect(Options(model="gpt-5-mini"), os.environ) -> Model
+
+An option goes before its variable: OPENAI_BASE_URL, OPENAI_API_KEY,
+ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY, MINI_AGENT_MODEL. What is missing or wrong is
+one `UsageError`, before anything is sent. No connection is made here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..errors import UsageError
+from ..messages import Message, user
+from ..texts import Texts
+from .anthropic import Messages
+from .endpoint import Endpoint, check_key, check_url
+from .http import Http, Limits, OnRetry, silent
+from .live import LiveModel, Show, SummaryRequest, Wire
+from .live import Options as Asking
+from .openai import ChatCompletions
+
+PROVIDERS = {  # name: default base URL, endings of a URL that are not part of the base
+    "openai": ("https://api.openai.com/v1", ("/chat/completions",)),
+    "anthropic": ("https://api.anthropic.com", ("/messages", "/v1"))}
+LONGEST_ANSWER = 4_096  # tokens
+ANSWER_SHARE = 4        # an answer may take a quarter of the window, if that is less
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may say; "" and None leave it to the environment or the default.
+
+    `window` in tokens bounds the answer, `timeout` in seconds a silence of the
+    endpoint. `extra` goes into every request as it is.
+    """
+
+    provider: str = ""
+    base_url: str = ""
+    model: str = ""
+    api_key: str = field(default="", repr=False)
+    window: int | None = None
+    max_tokens: int | None = None
+    timeout: float | None = None
+    stream: bool = True
+    keep_reasoning: bool = True
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def connect(options: Options, environ: Mapping[str, str], *, texts: Texts = Texts(),
+            on_text: Show | None = None, on_retry: OnRetry = silent,
+            summary_request: SummaryRequest | None = None, **time: Any) -> LiveModel:
+    """The model that options and environment name.
+
+    `time` is handed to `Http`: clock, sleep, chance. Raises `UsageError`.
+    """
+    endpoint, wire = find_endpoint(options, environ)
+    limits = Limits() if options.timeout is None else replace(Limits(), read=options.timeout)
+    asking = Asking(options.max_tokens or _longest_answer(options.window), options.stream,
+                    options.keep_reasoning, options.extra)
+    return LiveModel(Http(endpoint, limits, on_retry=on_retry, **time), wire,
+                     summary_request or plain_request, asking, texts, on_text)
+
+
+def find_endpoint(options: Options, environ: Mapping[str, str]) -> tuple[Endpoint, Wire]:
+    """Where to ask, and in which form. Raises `UsageError`."""
+    model = options.model or environ.get("MINI_AGENT_MODEL", "").strip()
+    provider = options.provider or _provider(model, environ)
+    if provider not in PROVIDERS:
+        raise UsageError(f"no provider {provider!r}", place="provider", value=provider,
+                         remedy=f"use {' or '.join(PROVIDERS)}")
+    default, endings = PROVIDERS[provider]
+    names = f"{provider.upper()}_BASE_URL", f"{provider.upper()}_API_KEY"
+    url = check_url(options.base_url or environ.get(names[0], "").strip() or default,
+                    names[0], endings)
+    if provider == "openai" and url.count("/") == 2:  # a bare host: the usual path
+        url += "/v1"
+    key = check_key(options.api_key or environ.get(names[1], ""), names[1])
+    if not model:
+        raise UsageError("no model is named", place="MINI_AGENT_MODEL",
+                         remedy="set it, or name one with --model")
+    if url == default and not key:
+        raise UsageError(f"there is no key for {default}", place=names[1],
+                         remedy=f"set it, or set {names[0]} to an endpoint without keys")
+    endpoint = Endpoint(url, model, key, *names)
+    return endpoint, Messages() if provider == "anthropic" else ChatCompletions(endpoint.host)
+
+
+def _provider(model: str, environ: Mapping[str, str]) -> str:
+    """The provider whose variables are set; where both are, the model's name decides."""
+    named = [provider for provider in PROVIDERS
+             if any(environ.get(f"{provider.upper()}_{what}", "").strip()
+                    for what in ("BASE_URL", "API_KEY"))]
+    if len(named) == 1:
+        return named[0]
+    return "anthropic" if model.startswith("claude") else "openai"
+
+
+def _longest_answer(window: int | None) -> int:
+    return LONGEST_ANSWER if window is None else max(1, min(LONGEST_ANSWER, window // ANSWER_SHARE))
+
+
+def plain_request(messages: Sequence[Message], form: str, texts: Texts) -> list[Message]:
+    """A request for a summary in the plainest form: what was said, then the question."""
+    said = "\n".join(f"{message['role']}: {message['content']}" for message in messages)
+    return [user(texts("summary_plain", said=said))]

@@ -1,0 +1,131 @@
+"""Milestone 5: what went wrong at an endpoint, in one line that says what to do.
+
+`refusal` reads an answer that is an error. It gives an error to raise; whether the
+same request may succeed later (`passing`) is decided here, and acted on in
+`http.py`. Left out: what goes wrong on the way there (`transport.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..errors import EndpointError, ModelError, PromptTooLongError
+from ..messages import clean
+from .endpoint import Endpoint, hide_keys
+from .overflow_text import overflow
+
+PASSING = frozenset({408, 409, 425, 429})  # and 5xx, but for what `LASTING` names
+LASTING = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance"
+                     r"|failed to parse|parse tool call|template|not (?:implemented|supported)",
+                     re.IGNORECASE)
+STATUS_OF = {  # types of errors that come inside an answer, without a status of their own
+    "overloaded_error": 529, "rate_limit_error": 429, "api_error": 500, "server_error": 500,
+    "timeout_error": 504, "authentication_error": 401, "permission_error": 403,
+    "not_found_error": 404, "request_too_large": 413, "invalid_request_error": 400}
+SHOWN = 300  # characters of what the endpoint said
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+
+
+def refusal(endpoint: Endpoint, status: int, headers: Mapping[str, str],
+            body: bytes) -> ModelError:
+    """The error for an answer that is not 200."""
+    text = body.decode("utf-8", "replace")
+    said = " ".join(dict.fromkeys(_sayings(_parsed(text)))) or text
+    found = overflow(said)
+    if found is not None:
+        return PromptTooLongError(
+            f"the prompt is too long ({shown(said)})", place=endpoint.url,
+            window=found.window, tokens=found.tokens,
+            remedy="compress (/compact), or choose a model with a larger window")
+    passing = (status in PASSING or status >= 500) and not LASTING.search(said)
+    return EndpointError(f"the endpoint answered {status} ({shown(said) or 'no words'})",
+                         status=status, passing=passing, wait=_asked_wait(headers),
+                         place=endpoint.url, remedy=_remedy(endpoint, status, said))
+
+
+def refusal_inside(endpoint: Endpoint, body: Mapping[str, Any]) -> ModelError:
+    """The error for one that comes as data: in a stream, or under the status 200."""
+    error = body.get("error")
+    inner = error if isinstance(error, Mapping) else {}
+    code = inner.get("code")
+    status = code if isinstance(code, int) and 400 <= code < 600 else STATUS_OF.get(
+        str(inner.get("type")), 500)
+    return refusal(endpoint, status, {}, json.dumps(body).encode())
+
+
+def broken(endpoint: Endpoint, what: str) -> EndpointError:
+    """The answer came, but not whole, or not in the form that was agreed."""
+    return EndpointError(f"{what} ({endpoint.model})", status="broken", passing=True,
+                         place=endpoint.url, remedy="ask again; if it stays so, the endpoint "
+                         "or a proxy before it does not speak this protocol")
+
+
+def _remedy(endpoint: Endpoint, status: int, said: str) -> str:
+    if status in (401, 403):
+        return (f"set {endpoint.key_name} to a key of this endpoint" if not endpoint.key
+                else f"the key in {endpoint.key_name} is not accepted here: check both")
+    if re.search("quota|billing|credit balance", said, re.IGNORECASE) or status == 402:
+        return "waiting does not help: look at the account's plan"
+    if status == 404 or re.search(r"model\b.{0,80}\b(?:not|no)\b", said, re.IGNORECASE):
+        return (f"check the model {endpoint.model!r} (MINI_AGENT_MODEL, --model) "
+                f"and the path in {endpoint.url_name}")
+    if 300 <= status < 400:
+        return f"it points elsewhere: put the final address into {endpoint.url_name}"
+    if status == 429 or status >= 500:
+        return "try again later"
+    return "the endpoint does not take this request as it is"
+
+
+def _asked_wait(headers: Mapping[str, str]) -> float | None:
+    """Seconds of `retry-after-ms` or `Retry-After`; a date counts from the answer's own."""
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            seconds = float(headers.get(name, "")) / unit
+        except ValueError:
+            continue
+        if 0 <= seconds < float("inf"):
+            return seconds
+    from email.utils import parsedate_to_datetime  # rarely needed, and slow to import
+
+    try:
+        until, now = (parsedate_to_datetime(headers.get(name, ""))
+                      for name in ("retry-after", "date"))
+        return max(0.0, (until - now).total_seconds())
+    except (TypeError, ValueError):  # no date, or one without a zone
+        return None
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _sayings(value: Any, depth: int = 0) -> Iterator[str]:
+    """What an error says: its messages, types and codes, however deep a proxy wraps them.
+
+    Nothing else of the body, since some endpoints quote the request in it.
+    """
+    if depth > 8:
+        return
+    if isinstance(value, str):
+        inner = _parsed(value) if value.lstrip().startswith("{") else None
+        yield from _sayings(inner, depth + 1) if inner else (value,)
+    elif isinstance(value, list):
+        for item in value[:20]:
+            yield from _sayings(item, depth + 1)
+    elif isinstance(value, Mapping):
+        for name in ("message", "error", "errors", "detail", "msg", "type", "code", "metadata",
+                     "raw"):
+            if name in value:
+                yield from _sayings(value[name], depth + 1)
+
+
+def shown(text: str) -> str:
+    """What was said, fit for one line of a terminal: no keys, no control characters."""
+    text = hide_keys(_CONTROL.sub(" ", clean(text))).strip()
+    return text if len(text) <= SHOWN else text[:SHOWN] + "..."

@@ -1,0 +1,160 @@
+"""Milestone 5: asking an endpoint, until it answers or there is no point.
+
+One request is one `ask`: posted, read, and repeated with growing waits where the
+fault can pass (`faults.py` decides). An answer counts only when `read` has taken it
+in whole. Time, sleep and chance are handed in. Left out: the sockets
+(`transport.py`) and what stands in request and answer (`openai.py`, `anthropic.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from ..errors import EndpointError
+from .endpoint import Endpoint
+from .faults import refusal
+
+T = TypeVar("T")
+HEADERS = {"Content-Type": "application/json", "User-Agent": "mini-agent",
+           "Accept": "text/event-stream, application/json"}
+REFUSAL = 100_000  # bytes of a refusal that are read
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds and bytes. `retries` are tries behind the first one.
+
+    `read` is the longest silence, before the first byte or between two; `whole` the
+    longest answer. Waits double from `first_wait` up to `longest_wait`; an endpoint
+    that asks for more than that is not waited for.
+    """
+
+    connect: float = 15.0
+    read: float = 300.0
+    whole: float = 1_800.0
+    retries: int = 4
+    first_wait: float = 1.0
+    longest_wait: float = 60.0
+    line: int = 16_000_000
+    answer: int = 64_000_000
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer that is no error: its media type, and its raw lines.
+
+    Taking a line may raise `EndpointError`.
+    """
+
+    kind: str
+    lines: Iterator[bytes]
+
+
+class OnRetry(Protocol):
+    """What hears of each retry: seconds of `wait` from now, `attempt` from 1."""
+
+    def __call__(self, *, attempt: int, status: int | str, wait: float) -> None: ...
+
+
+def silent(*, attempt: int, status: int | str, wait: float) -> None:
+    """Nobody listens."""
+
+
+class Http:
+    """An endpoint to post to."""
+
+    def __init__(self, endpoint: Endpoint, limits: Limits = Limits(), *,
+                 clock: Callable[[], float] = time.monotonic,
+                 sleep: Callable[[float], None] = time.sleep,
+                 chance: Callable[[], float] = random.random,
+                 on_retry: OnRetry = silent) -> None:
+        self.endpoint, self.limits, self.on_retry = endpoint, limits, on_retry
+        self._clock, self._sleep, self._chance = clock, sleep, chance
+        self._reached = False  # what was never reached may be mistyped: no retry then
+
+    def ask(self, path: str, headers: Mapping[str, str], body: Mapping[str, Any],
+            read: Callable[[Answer], T]) -> T:
+        """Post `body` as JSON; what `read` makes of the answer.
+
+        Raises `EndpointError` or `PromptTooLongError` when there is nothing to wait for.
+        """
+        data = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return self._once(path, headers, data, read)
+            except EndpointError as error:
+                wait, status = self._wait(error, attempt), error.status
+                if wait is None:
+                    raise
+            self.on_retry(attempt=attempt, status=status, wait=wait)
+            self._sleep(wait)
+
+    def _once(self, path: str, headers: Mapping[str, str], data: bytes,
+              read: Callable[[Answer], T]) -> T:
+        from .transport import FAULTS, breakdown, post  # with the first request: see there
+
+        deadline = self._clock() + self.limits.whole
+        try:
+            response = post(self.endpoint.url + path, data, {**HEADERS, **headers},
+                            self.limits.connect, self.limits.read)
+        except FAULTS as error:
+            raise breakdown(self.endpoint, error) from error
+        self._reached = True
+        with response:
+            lines = self._lines(response, deadline)
+            if not 200 <= response.status < 300:
+                named = {name.lower(): value for name, value in response.headers.items()}
+                raise refusal(self.endpoint, response.status, named, _start(lines))
+            return read(Answer(response.headers.get_content_type(), lines))
+
+    def _lines(self, response: Any, deadline: float) -> Iterator[bytes]:
+        """The lines of a body without the key, as long as it keeps to the limits."""
+        from .transport import FAULTS, breakdown
+
+        size = 0
+        while True:
+            try:
+                line = response.readline(self.limits.line)
+            except FAULTS as error:
+                raise breakdown(self.endpoint, error) from error
+            if not line:
+                return
+            size += len(line)
+            if size > self.limits.answer or len(line) == self.limits.line:
+                raise EndpointError("the answer has no end", status="broken",
+                                    place=self.endpoint.url, remedy="check what answers there")
+            if self._clock() > deadline:
+                raise EndpointError(f"the answer took longer than {self.limits.whole:g} seconds",
+                                    status="timeout", place=self.endpoint.url,
+                                    remedy="ask for less at once, or raise the limit")
+            yield self.endpoint.hide(line)
+
+    def _wait(self, error: EndpointError, attempt: int) -> float | None:
+        """Seconds before the next try; None if there is to be none."""
+        if not error.passing or attempt > self.limits.retries:
+            return None
+        if error.status == "unreachable" and not self._reached:
+            return None
+        if error.wait is not None:
+            asked = error.wait * (1 + self._chance() / 10)  # never earlier than asked
+            return round(asked, 3) if error.wait <= self.limits.longest_wait else None
+        wait = min(self.limits.longest_wait, self.limits.first_wait * 2 ** (attempt - 1))
+        return round(wait * (1 + self._chance()) / 2, 3)  # half of it is certain, half is chance
+
+
+def _start(lines: Iterator[bytes]) -> bytes:
+    """The start of a body; if it breaks off, what has come: its status says enough."""
+    body = b""
+    try:
+        while len(body) < REFUSAL and (line := next(lines, b"")):
+            body += line
+    except EndpointError as error:
+        body += f" (then: {error.message})".encode()
+    return body

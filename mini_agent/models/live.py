@@ -1,0 +1,188 @@
+"""Milestone 5: a model behind an endpoint.
+
+One class for all protocols. What differs between them is a `Wire`: where to post,
+what stands in a request, and how an answer is put together from its parts. Left
+out: retries (`http.py`), legality (`turns.py`), the two wires.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any, Protocol, TypeVar
+
+from ..errors import EndpointError, ModelError
+from ..messages import Message, clean, clean_json
+from ..texts import Texts
+from .base import Reply
+from .faults import broken, refusal_inside
+from .http import Answer, Http
+from .sse import events
+from .turns import Turn, legal
+
+T = TypeVar("T")
+Show = Callable[[str], None]
+SummaryRequest = Callable[[Sequence[Message], str, Texts], Sequence[Message]]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What goes out, in no protocol's form. `max_tokens` bounds the answer."""
+
+    model: str
+    turns: Sequence[Turn]
+    tools: Sequence[Mapping[str, Any]]
+    max_tokens: int
+    stream: bool
+
+
+class Assembly(Protocol):
+    """An answer that is being put together."""
+
+    complete: bool  # its end mark has been seen
+    trails: bool    # more that matters (usage) may follow the end mark
+
+    def add(self, data: dict[str, Any]) -> str:
+        """Take in a part of a stream; the text in it. May raise what bad data raises."""
+
+    def take(self, body: dict[str, Any]) -> None:
+        """Take in an answer that came in one piece."""
+
+    def reply(self) -> Reply:
+        """The answer; `opaque` without the name of who made it."""
+
+
+class Wire(Protocol):
+    """A protocol. `name` marks the opaque parts that it can read again."""
+
+    name: str
+    path: str
+
+    def headers(self, key: str) -> dict[str, str]: ...
+    def body(self, request: Request) -> dict[str, Any]: ...
+    def assembly(self) -> Assembly: ...
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to ask. `extra` goes into every request as it is (temperature, thinking)."""
+
+    max_tokens: int = 4_096
+    stream: bool = True
+    keep_reasoning: bool = True
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+class LiveModel:
+    """Implements `Model`. `on_text` hears an answer as it comes, attempt by attempt.
+
+    After a retry the text begins anew; who shows it hears of that by `Http.on_retry`.
+    """
+
+    def __init__(self, http: Http, wire: Wire, summary_request: SummaryRequest,
+                 options: Options = Options(), texts: Texts = Texts(),
+                 on_text: Show | None = None) -> None:
+        self.http, self.wire, self.options, self.on_text = http, wire, options, on_text
+        self._summary_request, self._texts = summary_request, texts
+
+    def complete(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Reply:
+        """The endpoint's answer. Raises `EndpointError` or `PromptTooLongError`."""
+        return self._ask(messages, tools, self.on_text or _unheard)
+
+    def summarize(self, messages: Sequence[Message], form: str) -> str:
+        """A summary; where it was cut off, it says so. `ModelError` if it is none."""
+        reply = self._ask(self._summary_request(messages, form, self._texts), (), _unheard)
+        if reply.tool_calls or not reply.content.strip():
+            raise ModelError("the model gave no summary", place=form,
+                             value=[made["name"] for made in reply.tool_calls])
+        return f"{reply.content}\n{self._texts('summary_cut')}" if reply.cut else reply.content
+
+    def _ask(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]],
+             show: Show) -> Reply:
+        endpoint = self.http.endpoint
+        turns = [replace(turn, opaque=self._own(turn.opaque))
+                 for turn in legal(messages, self._texts)]
+        request = Request(endpoint.model, turns, tools, self.options.max_tokens,
+                          self.options.stream)
+        body = {**self.wire.body(request), **self.options.extra}
+        reply = self.http.ask(self.wire.path, self.wire.headers(endpoint.key), body,
+                              lambda answer: self._read(answer, show))
+        return replace(reply, content=clean(reply.content), opaque=self._named(reply.opaque))
+
+    def _own(self, opaque: Mapping[str, Any]) -> dict[str, Any]:
+        """The opaque parts that this model made; others could not be read there."""
+        mine = opaque.get(self.wire.name, {})
+        if not self.options.keep_reasoning or mine.get("model") != self.http.endpoint.model:
+            return {}
+        return {key: value for key, value in mine.items() if key != "model"}
+
+    def _named(self, opaque: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Opaque parts as they enter the history: byte for byte, or not at all."""
+        if not opaque or not self.options.keep_reasoning or clean_json(opaque) != opaque:
+            return None
+        return {self.wire.name: {"model": self.http.endpoint.model, **opaque}}
+
+    def _read(self, answer: Answer, show: Show) -> Reply:
+        """The reply in an answer, streamed or whole. `EndpointError` if it is not all there."""
+        endpoint = self.http.endpoint
+        made = self.wire.assembly()
+        first, lines = _peek(answer.lines)
+        if first.startswith(b"<"):
+            raise EndpointError("a web page answers there", status="broken", place=endpoint.url,
+                                remedy=f"check the path in {endpoint.url_name}")
+        if first.startswith(b"{"):
+            self._fed(made.take, self._object(b"".join(lines).decode("utf-8", "replace")))
+        else:
+            self._stream(lines, made, show)
+        if not made.complete:
+            raise broken(endpoint, "the answer breaks off before its end")
+        return self._fed(made.reply)
+
+    def _stream(self, lines: Iterable[bytes], made: Assembly, show: Show) -> None:
+        try:
+            for _, data in events(lines):
+                if data.strip() == "[DONE]":
+                    made.complete = True
+                    return
+                if text := self._fed(made.add, self._object(data)):
+                    show(clean(text))
+                if made.complete and not made.trails:
+                    return
+        except EndpointError:
+            if not made.complete:  # behind the end a broken connection takes nothing away
+                raise
+
+    def _fed(self, take: Callable[..., T], *parts: Any) -> T:
+        """`take(*parts)`; parts that are not of the agreed form make a broken answer."""
+        try:
+            return take(*parts)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise broken(self.http.endpoint, f"a part of the answer is wrong ({error!r})"
+                         ) from error
+
+    def _object(self, text: str) -> dict[str, Any]:
+        """A JSON object of the answer. Raises what it says, if it is an error."""
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise broken(self.http.endpoint, f"a part of the answer is no JSON ({len(text)} "
+                         "characters)") from error
+        if not isinstance(value, dict):
+            raise broken(self.http.endpoint, "a part of the answer is no JSON object")
+        if value.get("error"):
+            raise refusal_inside(self.http.endpoint, value)
+        return value
+
+
+def _peek(lines: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """The first line that is not blank, and all lines with it."""
+    for line in lines:
+        if line.strip():
+            return line.strip().removeprefix(b"\xef\xbb\xbf"), chain([line], lines)
+    return b"", iter(())
+
+
+def _unheard(_: str) -> None:
+    """Nobody listens."""

@@ -1,0 +1,202 @@
+"""Milestone 5: the chat-completions form, which most endpoints speak.
+
+Source: the API reference of `/v1/chat/completions` and the ways in which servers
+are seen to differ from it: calls without an index or an id, reasoning in fields of
+its own, usage in the last part or in none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .base import Reply
+from .live import Request
+from .turns import Turn, joined, received_call, without_doubles
+
+REASONING = ("reasoning_content", "reasoning")  # text; kept, and sent back under its name
+CUT = {"length": "length", "content_filter": "refusal"}
+OFFICIAL = ("api.openai.com", ".openai.azure.com")  # refuse `max_tokens` for newer models
+
+
+class ChatCompletions:
+    """The wire to one host."""
+
+    name = "openai"
+    path = "/chat/completions"
+
+    def __init__(self, host: str = "") -> None:
+        self._limit = "max_completion_tokens" if host.endswith(OFFICIAL) else "max_tokens"
+
+    def headers(self, key: str) -> dict[str, str]:
+        """A bearer token, where there is a key."""
+        return {"Authorization": f"Bearer {key}"} if key else {}
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The request; the parts that stay come first, so that their bytes stay."""
+        body: dict[str, Any] = {"model": request.model, self._limit: request.max_tokens,
+                                "stream": request.stream}
+        if request.stream:
+            body["stream_options"] = {"include_usage": True}
+        if request.tools:
+            body["tools"] = [{"type": "function", "function": dict(tool)}
+                             for tool in request.tools]
+        body["messages"] = [message for turn in request.turns for message in _messages(turn)]
+        return body
+
+    def assembly(self) -> _Assembly:
+        """A fresh answer."""
+        return _Assembly()
+
+
+def _messages(turn: Turn) -> Iterator[dict[str, Any]]:
+    """A turn, and behind it the results of its calls."""
+    content = "\n\n".join(turn.texts)
+    if turn.role != "assistant":
+        yield {"role": turn.role, "content": content}
+        return
+    message: dict[str, Any] = {"role": "assistant", "content": content or None}
+    message |= {key: value for key, value in turn.opaque.items() if key != "calls"}
+    if turn.calls:
+        extras = turn.opaque.get("calls") or [{}] * len(turn.calls)
+        message["tool_calls"] = [
+            {"id": made.id, "type": "function", "function": {
+                "name": made.name, "arguments": json.dumps(made.arguments, ensure_ascii=False)},
+             **extra} for made, extra in zip(turn.calls, extras)]
+    yield message
+    for made in turn.calls:
+        yield {"role": "tool", "tool_call_id": made.id, "content": made.result}
+
+
+@dataclass
+class _Call:
+    index: int | None
+    id: str = ""
+    name: str = ""
+    arguments: list[Any] = field(default_factory=list)  # pieces of text, or one object
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def raw(self) -> Any:
+        if len(self.arguments) == 1 and not isinstance(self.arguments[0], str):
+            return self.arguments[0]
+        return joined([piece for piece in self.arguments if isinstance(piece, str)])
+
+
+class _Assembly:
+    """Puts the parts of one answer together; what follows its end is not heard."""
+
+    trails = True
+
+    def __init__(self) -> None:
+        self.complete = False
+        self._finish = ""
+        self._texts: list[str] = []
+        self._calls: list[_Call] = []
+        self._reasoning: dict[str, list[str]] = {}
+        self._details: list[dict[str, Any]] = []
+        self._usage: dict[str, int] | None = None
+
+    def take(self, body: dict[str, Any]) -> None:
+        """An answer in one piece is a stream of one part, its calls numbered."""
+        for choice in body["choices"][:1]:
+            for index, made in enumerate(choice["message"].get("tool_calls") or ()):
+                made["index"] = index
+        self.add(body)
+
+    def add(self, data: dict[str, Any]) -> str:
+        """Only the first choice counts, until it has said how it ended."""
+        if isinstance(data.get("usage"), Mapping):
+            self._usage = usage(data["usage"]) or self._usage
+        said = ""
+        for choice in data.get("choices") or ():
+            if choice.get("index", 0) == 0 and not self.complete:
+                said += self._delta(choice.get("delta") or choice.get("message") or {})
+                self._finish = choice.get("finish_reason") or ""
+                self.complete = bool(self._finish)
+        if self._finish == "error":
+            raise ValueError("the model failed in the middle")
+        return said
+
+    def _delta(self, delta: dict[str, Any]) -> str:
+        for key in REASONING:
+            if isinstance(delta.get(key), str):
+                self._reasoning.setdefault(key, []).append(delta[key])
+        for detail in delta.get("reasoning_details") or ():
+            self._detail(detail)
+        for part in delta.get("tool_calls") or ():
+            self._call(part)
+        text = _text(delta.get("content")) + _text(delta.get("refusal"))
+        self._texts.append(text)
+        return text
+
+    def _call(self, part: dict[str, Any]) -> None:
+        """A piece of a call belongs to the newest of its index, unless it has a new id."""
+        index, made_id, function = part.get("index"), part.get("id") or "", part["function"]
+        same = [made for made in self._calls if made.index == index]
+        found = same[-1] if same else None
+        fresh = made_id and found and found.id and made_id != found.id
+        unmarked = index is None and not made_id and function.get("name")
+        if found is None or fresh or unmarked:
+            found = _Call(index)
+            self._calls.append(found)
+        found.id = found.id or made_id
+        found.name = found.name or function.get("name") or ""
+        if function.get("arguments") is not None:
+            found.arguments.append(function["arguments"])
+        if isinstance(part.get("extra_content"), Mapping):  # the thought signature of Gemini
+            found.extra["extra_content"] = part["extra_content"]
+
+    def _detail(self, detail: dict[str, Any]) -> None:
+        """Pieces of one reasoning block (same index and type) are one block again."""
+        last = self._details[-1] if self._details else {}
+        if "index" not in detail or any(last.get(key) != detail.get(key)
+                                        for key in ("index", "type")):
+            self._details.append(dict(detail))
+            return
+        for key, value in detail.items():
+            if key in ("text", "summary", "data") and isinstance(last.get(key), str) \
+                    and isinstance(value, str):
+                last[key] += value
+            elif value is not None:
+                last[key] = value
+
+    def reply(self) -> Reply:
+        """The answer. Reasoning, if there was any, is opaque."""
+        calls = [received_call(made.id or f"call_{number}", made.name, made.raw)
+                 for number, made in enumerate(self._calls)]
+        kept = without_doubles(calls)
+        opaque: dict[str, Any] = {key: joined(parts) for key, parts in self._reasoning.items()
+                                  if any(parts)}
+        if self._details:
+            opaque["reasoning_details"] = self._details
+        extras = [made.extra for made in self._calls]
+        if any(extras) and len(kept) == len(calls):
+            opaque["calls"] = extras
+        return Reply(joined(self._texts), kept, self._usage, opaque or None,
+                     cut=CUT.get(self._finish, ""))
+
+
+def _text(content: Any) -> str:
+    """The text of a content: a string, or parts of which some are text."""
+    if isinstance(content, list):
+        return "".join(part.get("text") or "" for part in content if part.get("type") == "text")
+    return content or ""
+
+
+def usage(reported: Mapping[str, Any]) -> dict[str, int] | None:
+    """Tokens in the house's form; here `prompt_tokens` include what was cached."""
+    details = reported.get("prompt_tokens_details")
+    cached = count(details.get("cached_tokens")) if isinstance(details, Mapping) else 0
+    prompt, answer = count(reported.get("prompt_tokens")), count(reported.get("completion_tokens"))
+    if not prompt:
+        return None
+    return {"prompt_tokens": prompt, "completion_tokens": answer,
+            "cached_tokens": cached or count(reported.get("prompt_cache_hit_tokens"))}
+
+
+def count(value: Any) -> int:
+    """A number of tokens; what is none is 0."""
+    return value if type(value) is int and value > 0 else 0

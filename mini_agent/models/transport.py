@@ -1,0 +1,110 @@
+"""Milestone 5: the one room that opens sockets, on `urllib`.
+
+It is entered with the first request and not before, since `urllib` and `ssl` cost
+more to import than the rest of the program. One POST, one answer, whatever its
+status. No redirects: a POST that turns into a GET elsewhere answers nothing, and
+takes the key along. What goes wrong on the way becomes one line (`breakdown`). Left
+out: what an answer means (`faults.py`), and when to ask again (`http.py`).
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+import urllib.request
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+from urllib.error import URLError
+
+from ..errors import EndpointError
+from .endpoint import Endpoint
+from .faults import shown
+
+FAULTS = (OSError, http.client.HTTPException)  # what `post` and reading its answer raise
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+class _TwoLimits:
+    """One time limit until the connection stands (with TLS), one between two reads."""
+
+    def __init__(self, *args: Any, read_seconds: float, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._read_seconds = read_seconds
+
+    def connect(self) -> None:
+        super().connect()
+        self.sock.settimeout(self._read_seconds)
+
+
+class _Connection(_TwoLimits, http.client.HTTPConnection):
+    pass
+
+
+class _SafeConnection(_TwoLimits, http.client.HTTPSConnection):
+    pass
+
+
+class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Opens both kinds of connection with the two limits."""
+
+    def __init__(self, read_seconds: float) -> None:
+        super().__init__()
+        self._read_seconds = read_seconds
+
+    def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(partial(_Connection, read_seconds=self._read_seconds), request)
+
+    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(partial(_SafeConnection, read_seconds=self._read_seconds), request,
+                            context=ssl.create_default_context())
+
+
+def post(url: str, data: bytes, headers: Mapping[str, str], connect_seconds: float,
+         read_seconds: float) -> http.client.HTTPResponse:
+    """Send `data`; the answer of any status, its body unread.
+
+    Proxies are those of the environment, but none for this machine. Raises `FAULTS`.
+    """
+    request = urllib.request.Request(url, data, dict(headers), method="POST")
+    opener = urllib.request.OpenerDirector()
+    opener.add_handler(_Handler(read_seconds))
+    if request.host.rsplit(":", 1)[0].strip("[]") not in LOOPBACK:
+        opener.add_handler(urllib.request.ProxyHandler())
+    return opener.open(request, timeout=connect_seconds)
+
+
+def breakdown(endpoint: Endpoint, error: Exception) -> EndpointError:
+    """The error for one of `FAULTS`, with what to do about it.
+
+    Its status is "unreachable" where no connection was made, "timeout" for a silence,
+    "connection" for one that broke.
+    """
+    connecting = isinstance(error, URLError)  # urllib wraps what happens until all is sent
+    reason = error.reason if connecting else error
+    what, status, passing, remedy = _fault(endpoint, reason, connecting)
+    return EndpointError(what, status=status, passing=passing, place=endpoint.url, remedy=remedy)
+
+
+def _fault(endpoint: Endpoint, reason: Any, connecting: bool) -> tuple[str, str, bool, str]:
+    check = f"check the network and {endpoint.url_name}"
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return (f"its certificate is not trusted ({shown(reason.verify_message)})", "unreachable",
+                False, "name the authority's file in SSL_CERT_FILE, or correct the host")
+    if connecting and isinstance(reason, ssl.SSLError):
+        return (f"no TLS there ({shown(str(reason.reason or reason))})", "unreachable", False,
+                f"if the server speaks plain http, say so in {endpoint.url_name}")
+    if isinstance(reason, socket.gaierror):
+        passing = reason.errno == socket.EAI_AGAIN
+        return f"no host is known by the name {endpoint.host!r}", "unreachable", passing, check
+    if isinstance(reason, TimeoutError):
+        status = "unreachable" if connecting else "timeout"
+        return "no answer in time", status, True, f"{check}, or allow it more time"
+    if isinstance(reason, ConnectionRefusedError):
+        return ("nothing listens there", "unreachable", True,
+                f"start the server, or check {endpoint.url_name}")
+    if isinstance(reason, (ConnectionError, http.client.HTTPException)):
+        said = shown(str(reason)) or type(reason).__name__
+        return f"the connection broke ({said})", "connection", True, f"{check}, then try again"
+    return (f"it cannot be reached ({shown(str(reason))})", "unreachable", True, check)
