@@ -98,11 +98,11 @@ def overflow(text: str) -> Overflow | None:
     text = text[:LONGEST]
     if NEVER.search(text):
         return None
-    for wording in WORDINGS:
-        if match := wording.search(text):
-            found = match.groupdict()
-            return Overflow(_number(found.get("window")), _number(found.get("tokens")))
-    return None
+    matches = [match.groupdict() for wording in WORDINGS if (match := wording.search(text))]
+    if not matches:
+        return None
+    told = max(matches, key=len)  # a wording with numbers says more than one without
+    return Overflow(_number(told.get("window")), _number(told.get("tokens")))
 
 
 def _number(digits: str | None) -> int | None:

@@ -1,0 +1,314 @@
+"""Milestone 5: one request to an endpoint, and what is done when it goes wrong."""
+
+import json
+import random
+import unittest
+
+from mini_agent.errors import EndpointError, MiniAgentError, PromptTooLongError
+from mini_agent.messages import user
+from mini_agent.models.connect import Options, connect
+from mini_agent.models.http import Limits
+from tests.fake_server import (BAD_KEY, LOADING, OVERLOADED, RATE_LIMIT, Answer, FakeServer, blocks,
+                               call_part, chat, messages_events, part, plain, stream, usage_part)
+
+KEY = "sk-test-0123456789abcdef"
+HI = stream(part(content="h"), part(content="i"), part("stop"), usage_part(3, 2), "[DONE]")
+HI_BLOCKS = stream(*messages_events({"type": "text", "text": "hi"}))
+
+
+class Case(unittest.TestCase):
+    """A model at a fake server; waits are noted, never taken."""
+
+    def ask(self, *answers, provider="openai", read=5.0, clock=None, limits=None, **options):
+        """(reply or error, retries, what the server got, texts shown)."""
+        retries, waits, shown = [], [], []
+        with FakeServer(*answers) as server:
+            model = connect(
+                Options(provider=provider, base_url=server.url, model="m", api_key=KEY, **options),
+                {}, on_text=shown.append, on_retry=lambda **retry: retries.append(retry),
+                sleep=waits.append, chance=lambda: 0.5, **({"clock": clock} if clock else {}))
+            model.http.limits = limits or Limits(read=read)
+            try:
+                outcome = model.complete([user("hello")], [])
+            except MiniAgentError as error:
+                outcome = error
+        self.assertEqual(waits, [retry["wait"] for retry in retries])
+        self.assertNotIn(KEY, repr(outcome) + str(outcome) + repr(retries))
+        return outcome, retries, server.requests, shown
+
+
+class RetryTests(Case):
+    """Only what can pass is tried again, later and later, and not for ever."""
+
+    def test_what_can_pass_is_asked_again(self):
+        """429, 408, 5xx, 529: one retry each, and the same request."""
+        for status, body in ((429, RATE_LIMIT), (408, {}), (500, {}), (502, b"<html>"),
+                             (503, LOADING), (504, b""), (529, OVERLOADED)):
+            with self.subTest(status=status):
+                reply, retries, sent, _ = self.ask(plain(body, status), HI)
+                self.assertEqual(reply.content, "hi")
+                self.assertEqual([(r["attempt"], r["status"]) for r in retries], [(1, status)])
+                self.assertEqual(sent[0].body, sent[1].body)
+
+    def test_what_cannot_pass_is_asked_once(self):
+        """A 4xx, a redirection, and the 5xx that speak of our own request."""
+        cannot = [(status, BAD_KEY) for status in (400, 401, 403, 404, 405, 413, 422, 302)]
+        cannot += [(500, {"error": {"message": "Failed to parse tool call arguments as JSON"}}),
+                   (501, {"error": {"message": "this is not implemented"}}),
+                   (429, {"error": {"message": "You exceeded your current quota, please check "
+                                    "your plan and billing details.",
+                                    "code": "insufficient_quota"}})]
+        for status, body in cannot:
+            with self.subTest(status=status, body=body):
+                error, retries, sent, _ = self.ask(plain(body, status), HI)
+                self.assertIsInstance(error, EndpointError)
+                self.assertEqual((error.status, error.passing), (status, False))
+                self.assertEqual((len(sent), retries), (1, []))
+
+    def test_waits_grow_and_end(self):
+        """Half of each wait is certain; behind the last retry the error is the last one's."""
+        error, retries, sent, _ = self.ask(*[plain({}, 500)] * 9)
+        self.assertEqual([r["wait"] for r in retries], [.75, 1.5, 3.0, 6.0])
+        self.assertEqual((error.status, len(sent)), (500, 5))
+
+    def test_jitter_is_within_its_bounds(self):
+        """Waits between half and all of 1, 2, 4 ... seconds, never over the longest."""
+        rng = random.Random(5)
+        waits = []
+        model = connect(Options(base_url="http://127.0.0.1:9", model="m"), {}, chance=rng.random)
+        for attempt in range(1, 5):
+            error = EndpointError("x", status=500, passing=True)
+            waits.append([model.http._wait(error, attempt) for _ in range(200)])
+        for attempt, drawn in enumerate(waits):
+            self.assertGreaterEqual(min(drawn), 2 ** attempt / 2)
+            self.assertLessEqual(max(drawn), 2 ** attempt)
+            self.assertGreater(len(set(drawn)), 100)
+
+    def test_retry_after_is_obeyed(self):
+        """Seconds, milliseconds, or a date; never earlier than asked."""
+        date = {"retry_after": "Fri, 31 Dec 1999 23:59:59 GMT",
+                "date": "Fri, 31 Dec 1999 23:59:29 GMT"}
+        for headers, wanted in (({"retry_after": "7"}, 7), ({"retry_after": "0.5"}, .5),
+                                ({"retry_after_ms": "1500", "retry_after": "9"}, 1.5), (date, 30),
+                                ({"retry_after": "0"}, 0)):
+            with self.subTest(headers=headers):
+                reply, retries, _, _ = self.ask(plain(RATE_LIMIT, 429, **headers), HI)
+                self.assertEqual(reply.content, "hi")
+                self.assertGreaterEqual(retries[0]["wait"], wanted)
+                self.assertLessEqual(retries[0]["wait"], wanted * 1.1)
+
+    def test_retry_after_is_bounded(self):
+        """An endpoint that asks for an hour is not waited for, and not asked before."""
+        error, retries, sent, _ = self.ask(plain(RATE_LIMIT, 429, retry_after="3600"), HI)
+        self.assertEqual((error.status, error.wait, retries, len(sent)), (429, 3600, [], 1))
+
+    def test_a_retry_after_that_is_none_is_not_there(self):
+        """Words, negative numbers, infinity: the usual wait."""
+        for value in ("soon", "-5", "inf", "nan", "", "1e999"):
+            with self.subTest(value=value):
+                _, retries, _, _ = self.ask(plain(RATE_LIMIT, 429, retry_after=value), HI)
+                self.assertEqual(retries[0]["wait"], .75)
+
+
+class BrokenAnswerTests(Case):
+    """An answer counts whole or not at all."""
+
+    def both(self, chat_answer, messages_answer):
+        """The outcome of both protocols: broken first, then well."""
+        yield "openai", self.ask(chat_answer, HI)
+        yield "anthropic", self.ask(messages_answer, HI_BLOCKS, provider="anthropic")
+
+    def test_a_stream_without_its_end_mark_is_no_answer(self):
+        """It ends cleanly, raises nothing, and is half of what the model said."""
+        events = messages_events({"type": "text", "text": "half of it"})
+        for name, (reply, retries, sent, _) in self.both(
+                stream(part(content="half of it")), stream(*events[:-1])):
+            with self.subTest(name):
+                self.assertEqual(reply.content, "hi")
+                self.assertEqual([r["status"] for r in retries], ["broken"])
+                self.assertEqual(len(sent), 2)
+
+    def test_one_end_mark_is_enough(self):
+        """Some servers leave out `[DONE]`, some the finish reason, some break off behind it."""
+        for answer in (stream(part(content="hi"), part("stop")), stream(part(content="hi"), "[DONE]"),
+                       stream(part(content="hi"), part("stop"), end="reset"),
+                       stream(part(content="hi"), part("stop"), b"data: [DONE]")):
+            reply, retries, _, _ = self.ask(answer)
+            self.assertEqual((reply.content, retries), ("hi", []))
+
+    def test_a_connection_that_breaks_is_tried_again(self):
+        """Before the answer, in the middle of a stream, in the middle of a body."""
+        body = json.dumps(chat("hi")).encode()
+        for answer in (Answer(end="reset"), stream(part(content="h"), end="reset"),
+                       Answer(200, (body[:40],), end="cut")):
+            reply, retries, _, _ = self.ask(answer, HI)
+            self.assertEqual(reply.content, "hi")
+            self.assertEqual(len(retries), 1)
+
+    def test_silence_ends_at_the_read_limit(self):
+        """No byte for longer than the limit: before the headers' end, or between two parts."""
+        for answer in (stream(part(content="h"), end="hang"),
+                       Answer(200, (), {"Content-Length": 5}, "hang")):
+            reply, retries, _, _ = self.ask(answer, HI, read=.05)
+            self.assertEqual(reply.content, "hi")
+            self.assertEqual([r["status"] for r in retries], ["timeout"])
+
+    def test_an_answer_that_drips_ends_at_the_whole_limit(self):
+        """Each part comes in time, and the answer never ends: the clock decides, once."""
+        ticks = iter(range(0, 10_000, 100))
+        answer = stream(*[part(content="x")] * 50, end="close")
+        error, retries, sent, _ = self.ask(answer, HI, clock=lambda: next(ticks),
+                                           limits=Limits(whole=1_000))
+        self.assertEqual((error.status, retries, len(sent)), ("timeout", [], 1))
+
+    def test_a_malformed_part_is_not_skipped(self):
+        """No JSON, no object, the wrong types: the answer is asked for again."""
+        bad = ["{broken", "[1]", "3", '{"choices": 5}', '{"choices": [{"delta": 3}]}',
+               '{"choices": [{"delta": {"content": {"a": 1}}}]}', '{"choices": [null]}',
+               '{"choices": [{"delta": {"tool_calls": [{"index": 0, "function": 7}]}}]}']
+        for data in bad:
+            with self.subTest(data):
+                reply, retries, _, _ = self.ask(stream(part(content="h"), data, part("stop")), HI)
+                self.assertEqual(reply.content, "hi")
+                self.assertEqual([r["status"] for r in retries], ["broken"])
+        for data in ("{broken", "[]", '{"type": 3, "x": 1, "index": {}}', '{"no": "type"}',
+                     '{"type": "content_block_delta", "index": 9, "delta": {}}',
+                     '{"type": "content_block_start", "index": 0, "content_block": 4}'):
+            with self.subTest(data):
+                reply, retries, _, _ = self.ask(
+                    stream(messages_events()[0], data, {"type": "message_stop"}), HI_BLOCKS,
+                    provider="anthropic")
+                if data.startswith('{"type": 3'):  # an event that we do not know is no fault
+                    self.assertEqual((reply.content, retries), ("", []))
+                else:
+                    self.assertEqual((reply.content, len(retries)), ("hi", 1))
+
+    def test_a_doubled_stream_is_heard_once(self):
+        """What follows the end is not heard; a second beginning before the end is a fault."""
+        once = [part(content="h"), part(content="i"),
+                call_part(0, "c1", "run", '{"command": "make"}'), part("tool_calls")]
+        reply, _, _, shown = self.ask(stream(*once, *once, usage_part(3, 2), "[DONE]"))
+        self.assertEqual((reply.content, len(reply.tool_calls), shown), ("hi", 1, ["h", "i"]))
+        events = messages_events({"type": "text", "text": "hi"})
+        reply, _, _, shown = self.ask(stream(*events, *events), provider="anthropic")
+        self.assertEqual((reply.content, shown), ("hi", ["hi"]))
+        reply, retries, _, _ = self.ask(stream(*events[:4], *events), HI_BLOCKS,
+                                        provider="anthropic")
+        self.assertEqual((reply.content, [r["status"] for r in retries]), ("hi", ["broken"]))
+
+    def test_a_call_that_comes_twice_is_run_once(self):
+        """Same id, name and arguments under two indexes: a command would run twice."""
+        reply, _, _, _ = self.ask(stream(
+            call_part(0, "c1", "run", '{"command": "make"}'),
+            call_part(1, "c1", "run", '{"command": "make"}'), part("tool_calls"), "[DONE]"))
+        self.assertEqual(len(reply.tool_calls), 1)
+
+    def test_an_error_inside_a_stream_is_judged_like_one_with_a_status(self):
+        """Overloaded can pass; what the endpoint refuses cannot."""
+        passing = stream(part(content="h"), {"error": {"message": "busy", "code": 503}})
+        lasting = stream({"error": {"message": "no such field", "type": "invalid_request_error"}})
+        reply, retries, _, _ = self.ask(passing, HI)
+        self.assertEqual((reply.content, [r["status"] for r in retries]), ("hi", [503]))
+        error, retries, _, _ = self.ask(lasting, HI)
+        self.assertEqual((error.status, retries), (400, []))
+        reply, retries, _, _ = self.ask(stream(messages_events()[0], OVERLOADED), HI_BLOCKS,
+                                        provider="anthropic")
+        self.assertEqual((reply.content, [r["status"] for r in retries]), ("hi", [529]))
+
+    def test_an_error_under_status_200_is_an_error(self):
+        """Routers do that; its own code counts."""
+        error, _, _, _ = self.ask(plain({"error": {"message": "no key", "code": 401}}))
+        self.assertEqual(error.status, 401)
+
+    def test_a_prompt_that_is_too_long_is_never_repeated(self):
+        """Neither with a plain status, nor inside a stream."""
+        body = {"error": {"code": 400, "message": "request (5018 tokens) exceeds the available "
+                          "context size (2048 tokens), try increasing it",
+                          "type": "exceed_context_size_error", "n_prompt_tokens": 5018,
+                          "n_ctx": 2048}}
+        for answer in (plain(body, 400), plain(body, 500), stream(body)):
+            error, retries, sent, _ = self.ask(answer, HI)
+            self.assertIsInstance(error, PromptTooLongError)
+            self.assertEqual((error.window, error.tokens, retries, len(sent)), (2048, 5018, [], 1))
+
+    def test_an_answer_without_end_is_left(self):
+        """A line longer than the limit, or a body longer than its own."""
+        for limits in (Limits(line=200), Limits(answer=300)):
+            error, retries, _, _ = self.ask(stream(part(content="x" * 400), part("stop")), HI,
+                                            limits=limits)
+            self.assertEqual((error.status, retries), ("broken", []))
+
+    def test_who_shows_the_text_may_fail_in_his_own_way(self):
+        """A closed pipe on our side is no broken connection: it comes through, no retry."""
+        retries = []
+
+        def closed(_):
+            raise BrokenPipeError("our own")
+        with FakeServer(HI, HI) as server:
+            model = connect(Options(base_url=server.url, model="m"), {}, on_text=closed,
+                            on_retry=lambda **retry: retries.append(retry))
+            with self.assertRaisesRegex(BrokenPipeError, "our own"):
+                model.complete([user("x")], [])
+        self.assertEqual((retries, len(server.requests)), ([], 1))
+
+
+class SecretTests(Case):
+    """The key goes out in one header and comes back nowhere."""
+
+    def test_the_key_stands_in_its_header_only(self):
+        """Bearer for one form, x-api-key for the other, and no trace of it in the body."""
+        _, _, sent, _ = self.ask(HI)
+        self.assertEqual(sent[0].headers["authorization"], f"Bearer {KEY}")
+        self.assertNotIn(KEY, json.dumps(sent[0].body))
+        _, _, sent, _ = self.ask(HI_BLOCKS, provider="anthropic")
+        self.assertEqual(sent[0].headers["x-api-key"], KEY)
+        self.assertNotIn("authorization", sent[0].headers)
+
+    def test_an_endpoint_that_echoes_the_key_is_not_quoted(self):
+        """In an error, in half, in an answer, in a page: `[key]` stands there."""
+        echo = f"Incorrect API key provided: {KEY}. You sent Authorization: Bearer {KEY}"
+        for answer in (plain({"error": {"message": echo}}, 401), plain(echo.encode(), 403),
+                       plain({"error": {"message": echo, "code": 401}}, 200),
+                       plain(chat(echo)),
+                       stream(part(content=echo), part("stop"))):
+            outcome, _, _, shown = self.ask(answer)
+            self.assertIn("[key]", str(outcome))
+            self.assertNotIn(KEY, "".join(shown))
+        half = plain({"error": {"message": "Incorrect API key provided: sk-test-****cdef."}}, 401)
+        self.assertNotIn("cdef", str(self.ask(half)[0]))
+
+    def test_a_redirection_takes_no_key_along(self):
+        """It is an error that says where to correct the address."""
+        with FakeServer(HI) as other:
+            error, _, _, _ = self.ask(plain(b"", 307, location=other.url + "/v1/chat/completions"))
+            self.assertEqual(other.requests, [])
+        self.assertIn("OPENAI_BASE_URL", error.remedy)
+
+    def test_what_the_endpoint_says_cannot_move_the_terminal(self):
+        """Control characters are gone, and it is one line of bounded length."""
+        error, _, _, _ = self.ask(plain({"error": {"message": "\x1b[2J\r\nred\x07" + "x" * 5000}},
+                                        400))
+        self.assertRegex(str(error), r"^[^\x00-\x1f\x7f-\x9f]{1,700}$")
+
+
+class PlainAnswerTests(Case):
+    """A server that does not stream, though it was asked to."""
+
+    def test_a_whole_answer_in_place_of_a_stream_is_taken(self):
+        """The first byte tells, not the media type."""
+        for answer in (plain(chat("hi")), stream(json.dumps(chat("hi")).encode())):
+            reply, retries, _, _ = self.ask(answer)
+            self.assertEqual((reply.content, retries), ("hi", []))
+        reply, _, _, _ = self.ask(plain(blocks({"type": "text", "text": "hi"})),
+                                  provider="anthropic")
+        self.assertEqual(reply.content, "hi")
+
+    def test_a_web_page_is_a_mistyped_address(self):
+        """Status 200 and HTML: said at once, without a retry."""
+        error, retries, _, _ = self.ask(plain(b"<!DOCTYPE html><title>hello</title>"))
+        self.assertEqual((error.message, retries), ("a web page answers there", []))
+        self.assertIn("OPENAI_BASE_URL", error.remedy)
+
+
+if __name__ == "__main__":
+    unittest.main()
