@@ -8,33 +8,41 @@ before anything runs; what is wrong is one line with file, line, column and fiel
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .errors import TaskFileError
 from .models.scripted import INJECTIONS, SUMMARIES
-from .schema import Path as FieldPath
-from .schema import Schema, dotted, faults, line_column, places
-from .texts import LANGUAGES, language_of
+from .places import line_column, places
+from .texts import LANGUAGES, Texts, language_of
+from .tools.schema import arguments_schema, faults
 
-_TEXT: Schema = {"type": "string"}
-_CALL: Schema = {"type": "object", "required": ["name"], "properties": {
-    "name": _TEXT, "arguments": {"type": "object"}}}
-_REPLY: Schema = {"type": "object", "properties": {
-    "content": _TEXT, "stage": _TEXT, "inject": {"type": "string", "enum": INJECTIONS},
-    "tool_calls": {"type": "array", "items": _CALL}, "children": {"type": "object"}}}
-_PIN: Schema = {"type": "object", "required": ["text"], "properties": {
-    "text": _TEXT, "protect": _TEXT, "kind": {"type": "string", "enum": (
-        "constraint", "parameter", "error_fix", "assumption")}}}
-SCHEMA: Schema = {"type": "object", "required": ["system", "task", "replies"], "properties": {
-    "name": _TEXT, "system": _TEXT, "task": _TEXT,
-    "threshold": {"type": "integer", "minimum": 1}, "window": {"type": "integer", "minimum": 1},
-    "policy": _TEXT, "compression": {"type": "object"},
-    "language": {"type": "string", "enum": LANGUAGES},
-    "pins": {"type": "array", "items": _PIN},
-    "replies": {"type": "array", "items": _REPLY},
-    "summaries": {"type": "array", "items": {"type": "string", "enum": SUMMARIES}}}}
+_TEXT = {"type": "string"}
+_NUMBER = {"type": "integer", "minimum": 1}
+_OBJECT = {"type": "object"}
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def _one_of(*values: str) -> dict[str, Any]:
+    return {"type": "string", "enum": values}
+
+
+SCHEMA = arguments_schema({
+    "name": _TEXT, "system": _TEXT, "task": _TEXT, "language": _one_of(*LANGUAGES),
+    "threshold": _NUMBER, "window": _NUMBER, "policy": _TEXT, "compression": _OBJECT,
+    "pins": _list(arguments_schema({
+        "text": _TEXT, "protect": _TEXT,
+        "kind": _one_of("constraint", "parameter", "error_fix", "assumption")}, ("text",))),
+    "replies": _list(arguments_schema({
+        "content": _TEXT, "stage": _TEXT, "inject": _one_of(*INJECTIONS), "children": _OBJECT,
+        "tool_calls": _list(arguments_schema({"name": _TEXT, "arguments": _OBJECT}, ("name",)))})),
+    "summaries": _list(_one_of(*SUMMARIES))}, ("system", "task", "replies"))
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,10 @@ class Task:
 def load_task(path: Path) -> Task:
     """Read and check a task file. `TaskFileError` says what is wrong, and where."""
     data = read_json(path)
-    problem = next(iter([*faults(data["value"], SCHEMA), *_reply_faults(data["value"])]), None)
+    if not isinstance(data["value"], dict):
+        raise _error(path, data["text"], "", "the file holds no object")
+    problem = (next(faults(SCHEMA, data["value"], Texts("en")), None)
+               or next(_reply_faults(data["value"]), None))
     if problem:
         raise _error(path, data["text"], *problem)
     value = data["value"]
@@ -81,30 +92,26 @@ def read_json(path: Path) -> dict[str, Any]:
         raise TaskFileError("nested too deep", place=str(path),
                             remedy="a task file needs six levels") from error
     except json.JSONDecodeError as error:
-        where = dotted(next(reversed(places(text)), ()))
+        where = next(reversed(places(text)), "")
         raise TaskFileError(
             f"broken JSON{' in ' + where if where else ''}: {error.msg}",
             place=f"{path}:{error.lineno}:{error.colno}", value=where,
             remedy="complete or correct it at this place") from error
 
 
-def _reply_faults(value: Any) -> list[tuple[FieldPath, str]]:
+def _reply_faults(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """What a schema cannot say: a reply says something, one limit is enough."""
-    if not isinstance(value, dict):
-        return []
-    wrong: list[tuple[FieldPath, str]] = []
     if "threshold" in value and "window" in value:
-        wrong.append((("window",), "stands beside a threshold, which is window and trigger in one"))
-    for number, reply in enumerate(value.get("replies") or ()):
-        if isinstance(reply, dict) and not any(
-                reply.get(key) for key in ("content", "tool_calls", "inject")):
-            wrong.append((("replies", number), 'says nothing (ask for it with "inject": "empty")'))
-    return wrong
+        yield "window", "window stands beside a threshold, which is window and trigger in one"
+    for number, reply in enumerate(value["replies"]):
+        if not any(reply.get(key) for key in ("content", "tool_calls", "inject")):
+            yield f"replies[{number}]", (
+                f'replies[{number}] says nothing (ask for it with "inject": "empty")')
 
 
-def _error(path: Path, text: str, where: FieldPath, what: str) -> TaskFileError:
+def _error(path: Path, text: str, where: str, what: str) -> TaskFileError:
     known = places(text)
-    at = known.get(where, known.get(where[:-1], 0))  # a missing field: the object it misses in
-    line, column = line_column(text, at)
-    return TaskFileError(f"{dotted(where) or 'the file'} {what}", value=dotted(where),
-                         place=f"{path}:{line}:{column}", remedy="correct this field")
+    around = re.sub(r"(\.?[^.\[]+|\[\d+\])$", "", where)  # a missing field: where it misses
+    line, column = line_column(text, known.get(where, known.get(around, 0)))
+    return TaskFileError(what, value=where, place=f"{path}:{line}:{column}",
+                         remedy="correct this field")

@@ -81,15 +81,30 @@ class BadInputTest(FolderTest):
 
     def test_wrong_fields_are_named_with_their_path(self) -> None:
         """A wrong type, an unknown key, a negative threshold, two limits."""
-        self.task_refused(r"task\.json:1:\d+: threshold is the string 'x', not an integer", threshold="x")
-        self.task_refused(r"threshold is -5, less than 1", threshold=-5)
-        self.task_refused(r"treshold is unknown \(did you mean threshold\)", treshold=5)
-        self.task_refused(r"replies\[0\]\.content is 5, not a string", replies=[{"content": 5}])
+        self.task_refused(r"task\.json:1:\d+: threshold must be integer, not string 'x'; ",
+                          threshold="x")
+        self.task_refused(r"threshold must be at least 1, not -5", threshold=-5)
+        self.task_refused(r"treshold is unknown \(did you mean threshold\?\)", treshold=5)
+        self.task_refused(r"replies\[0\]\.content must be string, not integer 5",
+                          replies=[{"content": 5}])
         self.task_refused(r"replies\[0\]\.tool_calls\[0\]\.name is missing",
                           replies=[{"tool_calls": [{}]}])
-        self.task_refused(r"replies\[0\]\.inject is 'x', not one of error, empty", replies=[{"inject": "x"}])
-        self.task_refused(r"summaries\[1\] is 'bad', not one of ok", summaries=["ok", "bad"])
+        self.task_refused(r"replies\[0\]\.inject must be one of 'error', 'empty', .*, not 'x'",
+                          replies=[{"inject": "x"}])
+        self.task_refused(r"summaries\[1\] must be one of 'ok', .*, not 'bad'",
+                          summaries=["ok", "bad"])
         self.task_refused(r"window stands beside a threshold", threshold=5, window=5)
+
+    def test_the_place_of_a_field_is_its_line_and_column(self) -> None:
+        """A wrong value by its own place, a missing one by that of its object."""
+        for text, says in (('{\n "system": "s", "task": "t",\n "replies": 5}', ":3:13: replies must"),
+                           ('{\n "system": "s", "task": "t",\n "replies": [\n  {"tool_calls":'
+                            '\n   [ {}]}]}', r":5:6: replies\[0\]\.tool_calls\[0\]\.name is missing"),
+                           ("\n []", ":2:2: the file holds no object")):
+            with self.subTest(says):
+                path = self.folder / "task.json"
+                path.write_text(text, encoding="utf-8")
+                self.refused("run", str(path), says=says)
 
     def test_a_reply_that_says_nothing_is_refused(self) -> None:
         """An empty reply has to be asked for with inject."""

@@ -85,7 +85,7 @@ class ToolBox:
             raise ToolError("INVALID_JSON", self._texts(
                 "invalid_json", fault=_json_fault(call["invalid"], self._texts)))
         arguments = without_nulls(tool.parameters, call["arguments"])
-        found = list(faults(tool.parameters, arguments, self._texts))
+        found = [words for _, words in faults(tool.parameters, arguments, self._texts)]
         if found:
             raise ToolError("BAD_ARGUMENTS", "; ".join(found))
         if self._permit is not None:

@@ -1,4 +1,4 @@
-"""Milestone 2: are these arguments what the tool declared?
+"""Milestone 2: is this JSON value what was declared? For tool arguments and task files.
 
 The part of JSON schema that the tools use: object, string, integer, number,
 boolean, array, enum, minimum, maximum, required, additionalProperties false.
@@ -30,38 +30,43 @@ def without_nulls(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> di
             if value is not None or name not in optional}
 
 
-def faults(schema: Mapping[str, Any], value: Any, texts: Texts, place: str = "") -> Iterator[str]:
-    """Each way in which `value` breaks `schema`, in the order of the schema."""
+def faults(schema: Mapping[str, Any], value: Any, texts: Texts,
+           place: str = "") -> Iterator[tuple[str, str]]:
+    """(place, what is wrong there) for each way in which `value` breaks `schema`.
+
+    In the order of the schema; a place is a path such as `replies[3].content`, and
+    stands in the words too.
+    """
     wanted = schema.get("type", "")
     if wanted and not _is(wanted, value):
-        yield texts("fault_type", place=place or "arguments", wanted=wanted,
-                    found=f"{kind(value)} {_shown(value)}".rstrip())
+        yield place, texts("fault_type", place=place or "arguments", wanted=wanted,
+                           found=f"{kind(value)} {_shown(value)}".rstrip())
     elif wanted == "object":
         yield from _object_faults(schema, value, texts, place)
     elif wanted == "array":
         for index, item in enumerate(value):
             yield from faults(schema.get("items", {}), item, texts, f"{place}[{index}]")
     elif "enum" in schema and value not in schema["enum"]:
-        yield texts("fault_enum", place=place, value=_shown(value),
-                    allowed=", ".join(map(_shown, schema["enum"])))
+        yield place, texts("fault_enum", place=place, value=_shown(value),
+                           allowed=", ".join(map(_shown, schema["enum"])))
     elif "minimum" in schema and not value >= schema["minimum"]:
-        yield texts("fault_minimum", place=place, value=_shown(value), limit=schema["minimum"])
+        yield place, texts("fault_minimum", place=place, value=_shown(value), limit=schema["minimum"])
     elif "maximum" in schema and not value <= schema["maximum"]:
-        yield texts("fault_maximum", place=place, value=_shown(value), limit=schema["maximum"])
+        yield place, texts("fault_maximum", place=place, value=_shown(value), limit=schema["maximum"])
 
 
 def _object_faults(schema: Mapping[str, Any], value: Mapping[str, Any], texts: Texts,
-                   place: str) -> Iterator[str]:
+                   place: str) -> Iterator[tuple[str, str]]:
     """The faults of an object: missing, unknown, then those of each property."""
     properties = schema.get("properties", {})
     prefix = f"{place}." if place else ""
     for name in schema.get("required", []):
         if name not in value:
-            yield texts("fault_missing", place=prefix + name)
+            yield prefix + name, texts("fault_missing", place=prefix + name)
     for name in value:
         if name not in properties and schema.get("additionalProperties") is False:
             close = difflib.get_close_matches(name[:100], list(properties), 1)
-            yield texts("fault_unknown", place=prefix + one_line(name)) + (
+            yield prefix + name, texts("fault_unknown", place=prefix + one_line(name)) + (
                 texts("did_you_mean", names=close[0]) if close else "")
     for name, inner in properties.items():
         if name in value:
