@@ -13,6 +13,7 @@ from typing import Any
 
 from mini_agent.compression.budget import make_budget
 from mini_agent.compression.policies import Policy, find_policy, make_policy, with_settings
+from mini_agent.compression.store import MemoryShelf
 from mini_agent.compression.view import Entry, View, rebuild
 from mini_agent.compression.window import ContextWindow
 from mini_agent.errors import ContextOverflowError
@@ -59,7 +60,8 @@ def live(case: Case) -> Life:
     budget = make_budget(case.window, trigger=life.policy.trigger, target=life.policy.target,
                          reserve=life.policy.reserve, margin=life.policy.margin, scale=False)
     window = ContextWindow(life.policy, budget, life.estimate,
-                           ScriptedModel([], case.summaries, texts), tracer, texts)
+                           ScriptedModel([], case.summaries, texts), tracer, texts,
+                           shelf=MemoryShelf())
     history: list[Message] = []
     step = 0
     try:

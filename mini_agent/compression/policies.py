@@ -15,12 +15,16 @@ from typing import Any
 
 from ..errors import UsageError
 from .catalogue import POLICIES
+from .clear import ToolResultClearing
+from .drop import Recall, SlidingWindow
+from .offload import ResultOffload
 from .scene import Strategy
-from .shrink import ToolResultAging
+from .shrink import ToolResultAging, ToolResultClipping
 from .summarise import RollingSummary
 
 STRATEGIES: dict[str, type[Strategy]] = {made.name: made for made in (
-    ToolResultAging, RollingSummary)}
+    SlidingWindow, ToolResultAging, ToolResultClipping, ToolResultClearing, ResultOffload, Recall,
+    RollingSummary)}
 
 ALWAYS = 0  # the trigger of a rung that is taken before every call, and not only in need
 

@@ -3,21 +3,26 @@
 A strategy of this room is a choice of *which* results and *how* they are
 rendered; pairing is never touched, since each message keeps its place, its role
 and its call id. `tool_result_aging` is the published one: any long result, the
-newest included, keeps head, tail and a header with what it was.
+newest included, keeps head, tail and a header with what it was. Its neighbour
+`tool_result_clipping` goes by lines, and can keep those that say what is wrong.
+What is left out: placeholders (`clear.py`) and files (`offload.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
-from ..messages import Message
+from ..messages import Message, calls_of
 from ..texts import Texts
+from ..words import error_points, rows_of
 from .scene import Scene
 from .view import Change, Entry, View
 
-Render = Callable[[Message], str]
+Render = Callable[[Entry], str]
+MIN_BODY = 240  # characters that a clipped result may have in any case, beside its header
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,8 @@ class ToolResultAging:
         """One change for all results that get cheaper, None if there is none."""
         long = (at for at, entry in results(view, scene)
                 if len(entry.message["content"]) > self.min_chars)
-        return shorten(self.name, view, scene, long, lambda message: self._render(
-            message, scene.texts))
+        return shorten(self.name, view, scene, long, lambda entry: self._render(
+            entry.message, scene.texts))
 
     def _render(self, message: Message, texts: Texts) -> str:
         content = message["content"]
@@ -50,6 +55,92 @@ class ToolResultAging:
             header += texts("aging_code", code=message["error"]["code"])
         return "\n".join([header, content[:self.head_chars], texts("aging_gap"),
                           content[len(content) - self.tail_chars:]])
+
+
+@dataclass(frozen=True)
+class ToolResultClipping:
+    """Long results keep some of their lines under a header that says how many.
+
+    A result of `min_chars` characters and fewer stays whole, and so do those of the
+    last `keep_rounds` rounds. `keep="ends"` keeps the first and last `lines` lines;
+    "errors" spends as many characters on the lines that say what is wrong and where
+    first, with their numbers. Of a line at most `line_chars` characters stay.
+    """
+
+    name: ClassVar[str] = "tool_result_clipping"
+    asks_model: ClassVar[bool] = False
+    tools: ClassVar[tuple[str, ...]] = ("read_result",)
+    CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {"keep": ("ends", "errors")}
+    keep: str = "ends"
+    lines: int = 3
+    min_chars: int = 400
+    keep_rounds: int = 2
+    line_chars: int = 200
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """One change for all results that get cheaper, None if there is none."""
+        stop = rounds_start(view, self.keep_rounds)
+        long = (at for at, entry in results(view, scene)
+                if at < stop and len(entry.message["content"]) > self.min_chars)
+        return shorten(self.name, view, scene, long, lambda entry: self._render(entry, scene))
+
+    def _render(self, entry: Entry, scene: Scene) -> str:
+        message = entry.message
+        rows = rows_of(message["content"])
+        cut = [self._cut(row, scene.texts) for row in rows]
+        ends = sorted({*range(len(rows))[:self.lines], *range(len(rows))[-self.lines:]})
+        body = _between(cut, ends, scene.texts)
+        if self.keep == "errors":
+            ends = self._pointed(rows, cut, ends, max(MIN_BODY, len(body)))
+            body = "\n".join(f"{at + 1}: {cut[at]}" for at in ends)
+        kept_chars = sum(min(len(rows[at]), self.line_chars) for at in ends)
+        header = scene.texts(
+            "clip_header", index=entry.stands_for[0], kept=len(ends), lines=len(rows),
+            kept_chars=kept_chars, chars=len(message["content"]),
+            code=error_code(message, scene.texts), way_back=scene.way_back(entry.stands_for[0]))
+        return f"{header}\n{body}"
+
+    def _cut(self, row: str, texts: Texts) -> str:
+        left_out = len(row) - self.line_chars
+        if left_out <= 0:
+            return row
+        return row[:self.line_chars] + texts("clip_cut", count=left_out)
+
+    def _pointed(self, rows: list[str], cut: list[str], ends: list[int], room: int) -> list[int]:
+        """Rows that fit in `room` characters: the first fault, the ends, then all others."""
+        points = error_points(rows)
+        outer = [ends[0], ends[-1]] if ends else []
+        kept: set[int] = set()
+        for at in chain(points[:2], outer, points[2:], ends):
+            size = len(f"{at + 1}: {cut[at]}\n")
+            if at not in kept and size <= room:
+                kept.add(at)
+                room -= size
+        return sorted(kept)
+
+
+def _between(rows: list[str], kept: list[int], texts: Texts) -> str:
+    """These rows (indexes, rising), with a note on how many were left out between them."""
+    out: list[str] = []
+    for before, at in zip([-1, *kept], kept):
+        if at - before > 1:
+            out.append(texts("clip_gap", count=at - before - 1))
+        out.append(rows[at])
+    return "\n".join(out)
+
+
+def error_code(message: Message, texts: Texts) -> str:
+    """The code of a failed result as it stands in a header, "" where it did not fail."""
+    return texts("with_code", code=message["error"]["code"]) if message.get("error") else ""
+
+
+def rounds_start(view: View, rounds: int) -> int:
+    """View index where the last `rounds` rounds begin: a call and its results each."""
+    at = len(view)
+    while rounds > 0 and at > 0:
+        at -= 1
+        rounds -= bool(calls_of(view[at].message))
+    return at
 
 
 def results(view: View, scene: Scene) -> Iterable[tuple[int, Entry]]:
@@ -68,7 +159,7 @@ def shorten(name: str, view: View, scene: Scene, which: Iterable[int],
     inserts = []
     for at in which:
         old = view[at]
-        entry = scene.entry({**old.message, "content": render(old.message)},
+        entry = scene.entry({**old.message, "content": render(old)},
                             old.stands_for, "shortened")
         if entry.tokens < old.tokens:
             inserts.append((at, entry))

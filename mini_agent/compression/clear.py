@@ -1,0 +1,170 @@
+"""Milestone 3: old results that were answered give way to a placeholder.
+
+A placeholder says which call it was, how large and which (a digest), whether the
+same call had come out alike before, and in the model's own words what came of it;
+`read_result` brings the whole back. It is written once and then stands, so that its
+bytes stay. What is left out: long results that are still needed (`shrink.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..messages import Call, Message, answered, calls_of
+from ..words import rows_of
+from .scene import Scene
+from .shrink import error_code, results, shorten
+from .view import Change, Entry, View
+
+TARGETS = ("path", "file_path", "file", "command", "cmd", "pattern", "query", "url", "handle")
+TARGET_CHARS = 100  # of the argument that tells what a call was about
+ANSWER_CHARS = 200  # of the sentence that answered it
+_SENTENCE = re.compile(r".+?(?:[.!?](?=\s|$)|[。！？])|.+")
+
+
+@dataclass(frozen=True)
+class ToolResultClearing:
+    """All results but the newest `keep`, once the model has answered them.
+
+    Failed results stay where `keep_errors` says so, and those of the tools named in
+    `exempt`. Nothing is cleared unless it frees `clear_at_least` tokens at once, so
+    that the prefix is broken rarely.
+    """
+
+    name: ClassVar[str] = "tool_result_clearing"
+    asks_model: ClassVar[bool] = False
+    tools: ClassVar[tuple[str, ...]] = ("read_result",)
+    keep: int = 3
+    keep_errors: bool = False
+    exempt: tuple[str, ...] = ()
+    clear_at_least: int = 0
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """One change for all that may go; None if it frees too little."""
+        repeats = _Repeats(view, scene.history)
+        change = shorten(self.name, view, scene, self._old(view, scene),
+                         lambda entry: placeholder(entry, scene, repeats))
+        if change is None:
+            return None
+        freed = sum(view[at].tokens - entry.tokens for at, entry in change.inserts)
+        return change if freed >= scene.budget.scaled(self.clear_at_least) else None
+
+    def _old(self, view: View, scene: Scene) -> Iterator[int]:
+        """View indexes of the results that may go, oldest first."""
+        every = [at for at, entry in enumerate(view.entries) if entry.message["role"] == "tool"]
+        old = set(every[:max(0, len(every) - self.keep)])
+        stop = last_answer(view)
+        for at, entry in results(view, scene):
+            spared = entry.message["name"] in self.exempt or (
+                self.keep_errors and entry.message.get("error"))
+            if at in old and at < stop and not spared:
+                yield at
+
+
+def last_answer(view: View) -> int:
+    """View index of the newest assistant message: what stands before it was answered."""
+    at = len(view) - 1
+    while at >= 0 and view[at].message["role"] != "assistant":
+        at -= 1
+    return max(at, 0)
+
+
+def placeholder(entry: Entry, scene: Scene, repeats: _Repeats) -> str:
+    """What stands in the place of a cleared result: one line."""
+    index, content = entry.stands_for[0], entry.message["content"]
+    before, count = repeats.before(index)
+    same = "" if before is None else scene.texts(
+        "cleared_again", count=count, index=before, was=scene.texts(
+            "cleared_equal" if scene.history[before]["content"] == content else "cleared_other"))
+    sentence = first_sentence(answer_to(scene.history, index))
+    return scene.texts(
+        "cleared", index=index, call=described(entry.message["name"], call_of(scene.history, index)),
+        chars=len(content), lines=len(rows_of(content)), digest=digest(content),
+        code=error_code(entry.message, scene.texts), same=same,
+        answer=scene.texts("cleared_answer", text=sentence) if sentence else "",
+        way_back=scene.way_back(index))
+
+
+def digest(text: str) -> str:
+    """The first 8 hexadecimal digits of the SHA-256 of a text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def call_of(history: Sequence[Message], index: int) -> Call | None:
+    """The call that the result at `index` answers, None where there is none."""
+    start = index
+    while start >= 0 and history[start]["role"] == "tool":
+        start -= 1
+    if start < 0 or not calls_of(history[start]):
+        return None
+    stop = index + 1
+    while stop < len(history) and history[stop]["role"] == "tool":
+        stop += 1
+    found = answered(history[start], history[start + 1:stop])
+    position = index - start - 1
+    return next((made for made, at in zip(calls_of(history[start]), found) if at == position), None)
+
+
+def described(name: str, made: Call | None) -> str:
+    """A tool and what it was called for: its telling argument, on one line."""
+    arguments = made["arguments"] if made else {}
+    known = [arguments[key] for key in TARGETS if key in arguments]
+    values = [value for value in [*known, *arguments.values()] if isinstance(value, (str, int))]
+    target = " ".join(str(values[0]).split()) if values else ""
+    if len(target) > TARGET_CHARS:
+        target = target[:TARGET_CHARS] + "..."
+    return f"{name} {target}".strip()
+
+
+def answer_to(history: Sequence[Message], index: int) -> str:
+    """The text of the assistant message that came next after a result, "" if there is none."""
+    while index < len(history) and history[index]["role"] == "tool":
+        index += 1
+    if index < len(history) and history[index]["role"] == "assistant":
+        return history[index]["content"]
+    return ""
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a text on one line, at most `ANSWER_CHARS` characters."""
+    match = _SENTENCE.match(" ".join(text[:10 * ANSWER_CHARS].split()))
+    sentence = match.group() if match else ""
+    return sentence if len(sentence) <= ANSWER_CHARS else sentence[:ANSWER_CHARS] + "..."
+
+
+class _Repeats:
+    """Which results of a view come from the same call, in the order of the history."""
+
+    def __init__(self, view: View, history: Sequence[Message]) -> None:
+        self._view, self._history = view, history
+        self._found: dict[int, tuple[int | None, int]] | None = None
+
+    def before(self, index: int) -> tuple[int | None, int]:
+        """(the last result of the same call, the number of this one); (None, 1) for the first.
+
+        Looked up only when something is cleared: most proposals come to nothing.
+        """
+        if self._found is None:
+            self._found = {}
+            seen: dict[str, list[int]] = {}
+            for entry in self._view.entries:
+                if entry.message["role"] == "tool" and len(entry.stands_for) == 1:
+                    self._note(entry.stands_for[0], seen)
+        return self._found.get(index, (None, 1))
+
+    def _note(self, index: int, seen: dict[str, list[int]]) -> None:
+        made = call_of(self._history, index)
+        if made is None or self._found is None:
+            return
+        same = seen.setdefault(_key(made), [])
+        self._found[index] = (same[-1] if same else None, len(same) + 1)
+        same.append(index)
+
+
+def _key(made: Call) -> str:
+    arguments: dict[str, Any] = made["arguments"]
+    return repr((made["name"], sorted(arguments.items(), key=lambda item: item[0])))
