@@ -45,6 +45,7 @@ as counts of what its entries hold, so asking costs what is asked.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -219,6 +220,11 @@ class Evidence:
     def is_line(self, number: int) -> bool:
         """Whether an item is a line; else it is a word."""
         return number >= self.find.first_line
+
+    def last_seen(self, number: int, before: int) -> int:
+        """The newest history message before index `before` that holds an item."""
+        held = self.where[number]
+        return held[bisect_left(held, before) - 1]
 
     def text(self, number: int) -> str:
         """The word or line itself."""

@@ -1,0 +1,128 @@
+"""Milestone 6: two policies that only the lab has, to read the others against.
+
+`oracle` knows what will be used: in place of all that is older than the tail it
+writes down the evidence of the steps to come, the soonest first. `bag_of_words`
+writes the telling words of all that, the newest first, and not one sentence. The
+one is a bound from above; the other has nearly the recall of a good digest and is
+of no use to anybody, which is why far recall is never shown without its context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..compression.policies import Policy, Rung, find_policy, nearest, policy_names
+from ..compression.scene import Scene
+from ..compression.view import Change, View
+from ..errors import UsageError
+from ..messages import groups, user
+from .recording import Recording
+
+TARGET, DIGEST = "65%", 40  # of the window: what a change comes down to, what its message may have
+
+
+@dataclass(frozen=True)
+class OneMessage:
+    """All that is older than the tail and not protected becomes one message of pieces."""
+
+    asks_model: ClassVar[bool] = False
+    recording: Recording
+
+    def change(self, name: str, view: View, scene: Scene,
+               pieces: Callable[[Sequence[int]], Iterable[str]]) -> Change | None:
+        """Pieces of the older part in its place, up to DIGEST of the window."""
+        room = (scene.budget.window or scene.goal) * DIGEST // 100
+        affected, covered = self.older(view, scene, scene.goal - room)
+        if not affected:
+            return None
+        header = scene.texts(f"{name}_header", count=len(covered))
+        room -= scene.estimate.message(user(header))
+        kept = self._that_fit(pieces(covered), room, scene)
+        entry = scene.entry(user("\n".join([header, *kept])), covered, "summary")
+        gone = sum(view[at].tokens for at in affected)
+        return None if entry.tokens >= gone else Change(
+            name, tuple(affected), ((affected[-1] + 1 - len(affected), entry),))
+
+    def _that_fit(self, pieces: Iterable[str], room: int, scene: Scene) -> Iterator[str]:
+        for piece in pieces:
+            room -= scene.estimate.text(piece + "\n")
+            if room < 0:
+                return
+            yield piece
+
+    def older(self, view: View, scene: Scene, room: int) -> tuple[list[int], list[int]]:
+        """View and history indexes of what is neither protected nor in a tail of `room` tokens."""
+        stays = [at for at, entry in enumerate(view.entries)
+                 if not scene.protection.verbatim.isdisjoint(entry.stands_for)]
+        room -= sum(view[at].tokens for at in stays)
+        start = len(view)
+        for group in reversed(list(groups(view.messages()))):
+            room -= sum(view[at].tokens for at in group)
+            if room < 0 and group.stop <= scene.protection.tail:
+                break
+            start = group.start
+        affected = [at for at in range(start) if at not in set(stays)]
+        return affected, sorted(index for at in affected for index in view[at].stands_for)
+
+
+@dataclass(frozen=True)
+class Oracle(OneMessage):
+    """Writes down what the steps to come will use of what it removes."""
+
+    name: ClassVar[str] = "oracle"
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """One message of future evidence."""
+        return self.change(self.name, view, scene,
+                           lambda covered: self._coming(covered, scene.step))
+
+    def _coming(self, covered: Sequence[int], step: int) -> Iterator[str]:
+        evidence = self.recording.evidence
+        held = {number for index in covered for number in evidence.holds[index]}
+        for coming in evidence.steps[step:]:
+            for number in coming.items:
+                if number in held:
+                    held.remove(number)
+                    yield evidence.text(number)
+
+
+@dataclass(frozen=True)
+class BagOfWords(OneMessage):
+    """Writes down the telling words of what it removes, the newest first."""
+
+    name: ClassVar[str] = "bag_of_words"
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """One message of words."""
+        return self.change(self.name, view, scene, self._words)
+
+    def _words(self, covered: Sequence[int]) -> Iterator[str]:
+        told: set[str] = set()
+        for index in reversed(covered):
+            for word in self.recording.words(index):
+                if word not in told:
+                    told.add(word)
+                    yield word
+
+
+BOUNDS: Mapping[str, type[Oracle] | type[BagOfWords]] = {
+    made.name: made for made in (Oracle, BagOfWords)}
+
+
+def lab_policy(name: str, recording: Recording) -> Policy:
+    """The policy of that name for this session: one of the house, or one of `BOUNDS`."""
+    if name not in BOUNDS:
+        return find_policy(name)
+    return Policy(name, source="the lab", about=(BOUNDS[name].__doc__ or "").strip(),
+                  ladder=(Rung(BOUNDS[name](recording)),), target=TARGET)
+
+
+def check_names(names: Sequence[str]) -> None:
+    """`UsageError` with close names where one of `names` is no policy."""
+    known = [*policy_names(), *BOUNDS]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no policy {name!r}", place="--policy", value=name,
+                             remedy=nearest(name, known))

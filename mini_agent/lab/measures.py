@@ -1,0 +1,122 @@
+"""Milestone 6: the row that a trial ends in.
+
+Definitions: `evidence.py` for the shares. `sent_tokens` is the sum over the steps of
+what is sent, `peak_tokens` its maximum. `cost` prices the leading entries that the
+step before had sent at a tenth (a cache reads them) and the rest in full, relative to
+the same sum without compression; summaries are not in it: `summary_tokens` are what
+a summariser read and wrote. `prefix_breaks`: steps, of 100, at which something that
+had been sent before was no longer there as it was. Shares and cost have 4 decimals.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..evidence import Held, Shares
+from .facts import state_of
+from .recording import Recording
+from .replay import Moment
+
+KEYS = ("session", "format", "policy", "window", "steps", "peak_tokens", "sent_tokens",
+        "summary_tokens", "cost", "over_window_steps", "far_recall", "far_in_context",
+        "recall", "fresh", "lines", "prefix_breaks", "compressions", "law_breaks", "facts")
+CACHED = .1  # the price of a token that a cache reads
+Row = dict[str, Any]
+
+
+@dataclass
+class Mean:
+    """A mean over the steps that have something to measure."""
+
+    total: float = 0.0
+    count: int = 0
+
+    def add(self, value: float | None) -> None:
+        """One more step; None is none."""
+        if value is not None:
+            self.total += value
+            self.count += 1
+
+    @property
+    def value(self) -> float | None:
+        """The mean to 4 decimals, None where nothing was measured."""
+        return round(self.total / self.count, 4) if self.count else None
+
+
+@dataclass(frozen=True)
+class Missed:
+    """An item that the view of a step did not hold; `last_seen` is a history index."""
+
+    step: int
+    text: str
+    last_seen: int
+
+
+class Tally:
+    """Observes one trial and sums up. `price` is in tokens, cached ones at a tenth."""
+
+    def __init__(self, recording: Recording, facts: Sequence[str] = (), *,
+                 evidence: bool = True, misses: bool = False) -> None:
+        self._recording, self._facts = recording, facts
+        self._held = Held(recording.evidence) if evidence else None
+        self._means = Shares(*(Mean() for _ in Shares._fields))
+        self._misses = misses
+        self.missed: list[Missed] = []
+        self.steps = self.peak = self.sent = self.summaries = self.over = self.breaks = 0
+        self.price = 0.0
+        self.compressions: Counter[str] = Counter()
+        self.law_breaks = 0
+        self.states: dict[str, str] = {}
+
+    def __call__(self, moment: Moment) -> None:
+        """Take in one step."""
+        self.steps += 1
+        self.peak = max(self.peak, moment.sent)
+        self.sent += moment.sent
+        self.price += CACHED * moment.prefix + (moment.sent - moment.prefix)
+        self.over += moment.over
+        self.breaks += moment.prefix < moment.before
+        self.law_breaks += len(moment.broken)
+        for record in moment.records:
+            self._take(record)
+        if self._held is not None:
+            self._weigh(self._held, moment)
+        if self._facts and self.steps == len(self._recording.calls):
+            self.states = {fact: state_of(fact, moment.view, self._recording.messages[:moment.at])
+                           for fact in self._facts}
+
+    def _take(self, record: dict[str, Any]) -> None:
+        payload = record["payload"]
+        if record["event"] == "context_compression":
+            self.compressions[payload["strategy"]] += 1
+        elif record["event"] == "model_summarize":
+            self.summaries += sum(self._recording.tokens[index] for index in payload["input"])
+            self.summaries += self._recording.estimate.text(payload["output"])
+
+    def _weigh(self, held: Held, moment: Moment) -> None:
+        for entry in (*moment.arrived, *moment.made):
+            held.enter(entry)
+        for entry in moment.gone:
+            held.leave(entry)
+        evidence = self._recording.evidence
+        step = evidence.steps[moment.step]
+        for mean, value in zip(self._means, held.shares(step, moment.over)):
+            mean.add(value)
+        if self._misses:
+            self.missed.extend(Missed(moment.step, evidence.text(number),
+                                      evidence.last_seen(number, moment.at))
+                               for number in held.missing(step))
+
+    def row(self, policy: str, window: int, baseline: Tally) -> Row:
+        """The row, its keys as in `KEYS`; `baseline` is the tally of `none`."""
+        values = (self._recording.name, self._recording.format, policy, window, self.steps,
+                  self.peak, self.sent, self.summaries,
+                  round(self.price / baseline.price, 4) if baseline.price else None, self.over,
+                  self._means.far.value, self._means.far_in_context.value,
+                  self._means.recall.value, self._means.fresh.value, self._means.lines.value,
+                  round(100 * self.breaks / self.steps, 2) if self.steps else None,
+                  dict(sorted(self.compressions.items())), self.law_breaks, self.states)
+        return dict(zip(KEYS, values, strict=True))

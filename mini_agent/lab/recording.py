@@ -1,0 +1,100 @@
+"""Milestone 6: one recorded session, read, counted and split once for all who ask.
+
+A comparison asks for the same messages under many policies and windows. What they
+share is here: the tokens of each message, the steps, the evidence, the words. A
+policy's window is handed `Recording.estimate`, which knows every message of the
+history already and counts only what a strategy made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from ..evidence import Evidence, model_calls, text_of
+from ..messages import Message, calls_of
+from ..texts import Texts, language_of
+from ..tokens import Estimator
+from ..words import GENERAL, words
+
+
+class CountedOnce:
+    """An estimator that knows the messages of a history by what they are, not again.
+
+    `characters`: how many have been counted so far, those of the history included.
+    """
+
+    def __init__(self, estimate: Estimator, history: Sequence[Message]) -> None:
+        self.name = estimate.name
+        self._estimate = estimate
+        self._history = history  # kept, so that an id stays that of its message
+        self.characters = 0
+        self._known: dict[int, int] = {}
+        for message in history:
+            if id(message) not in self._known:
+                self._known[id(message)] = self.message(message)
+
+    def text(self, text: str) -> int:
+        """Tokens of a bare text."""
+        self.characters += len(text)
+        return self._estimate.text(text)
+
+    def message(self, message: Mapping[str, Any]) -> int:
+        """Tokens of a message; one of the history is looked up."""
+        known = self._known.get(id(message))
+        if known is not None:
+            return known
+        self.characters += len(text_of(message))
+        return self._estimate.message(message)
+
+    def declarations(self, tools: Sequence[Mapping[str, Any]]) -> int:
+        """Tokens of the tool declarations."""
+        return self._estimate.declarations(tools)
+
+    def __call__(self, messages: Iterable[Mapping[str, Any]]) -> int:
+        return sum(map(self.message, messages))
+
+
+class Recording:
+    """A session as the lab replays it. `calls` are the history indexes of each step."""
+
+    def __init__(self, name: str, format: str, messages: Sequence[Message],
+                 estimate: Estimator) -> None:
+        self.name, self.format, self.messages = name, format, messages
+        self.estimate = CountedOnce(estimate, messages)
+        self.tokens = [self.estimate.message(message) for message in messages]
+        self.calls = list(model_calls(messages))
+        self.language = language_of(next((message["content"] for message in messages
+                                          if message["role"] == "user"), ""))
+        self.texts = Texts(self.language)
+        self._words: dict[int, list[str]] = {}
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What each step needed; made when it is first asked for."""
+        return Evidence(self.messages)
+
+    @property
+    def tool_calls(self) -> int:
+        """How many calls the session has."""
+        return sum(len(calls_of(message)) for message in self.messages)
+
+    @property
+    def head(self) -> int:
+        """Tokens of the system messages before the first user message, and of that."""
+        total = 0
+        for message, tokens in zip(self.messages, self.tokens):
+            if message["role"] not in ("system", "user"):
+                break
+            total += tokens
+            if message["role"] == "user":
+                break
+        return total
+
+    def words(self, index: int) -> list[str]:
+        """The telling words of a message, each once, in order; kept."""
+        if index not in self._words:
+            found = dict.fromkeys(words(text_of(self.messages[index])))
+            self._words[index] = [word for word in found if word not in GENERAL]
+        return self._words[index]

@@ -1,0 +1,145 @@
+"""Milestone 6: a recorded session, played again under many policies in one pass.
+
+What was said and done stays as it was recorded; before each model call the policy
+governs the view. The model might have acted otherwise on another view: what comes
+out tells what a policy costs and what it takes away, not how the run would have
+ended. A step whose view is over the hard limit is counted and the replay goes on,
+though the run would have died there. Summaries are written by the scripted
+stand-in, which only quotes.
+
+All policies walk through the history together: `replay` hands each step to each
+`Trial`, and a trial tells its observers what the step was (`Moment`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..compression.budget import Budget, make_budget
+from ..compression.laws import faults
+from ..compression.policies import Policy
+from ..compression.view import Entry, View, apply, from_payload
+from ..compression.window import ContextWindow
+from ..errors import ContextOverflowError
+from ..messages import Message
+from ..models.scripted import ScriptedModel
+from ..trace import Record, Tracer
+from .recording import Recording
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One step of one trial, just before the model call.
+
+    `at` is the history index of the call's first message. `arrived` are the entries
+    of the messages that came in since the last step, `gone` and `made` what the
+    changes of this step took out of the view (arrivals included) and put in. Tokens:
+    `sent` of the view, `prefix` of the leading entries that the last step sent too,
+    `before` of what the last step sent. `broken` are the laws that changes broke.
+    """
+
+    step: int
+    at: int
+    view: View
+    arrived: Sequence[Entry]
+    gone: Sequence[Entry]
+    made: Sequence[Entry]
+    sent: int
+    prefix: int
+    before: int
+    over: bool
+    records: Sequence[Record]
+    broken: Sequence[tuple[int, str]]
+
+
+Observer = Callable[[Moment], None]
+
+
+class Trial:
+    """One policy at one window over one session."""
+
+    def __init__(self, recording: Recording, policy: Policy, window: int,
+                 observers: Sequence[Observer]) -> None:
+        self.policy, self.size = policy, window
+        self.budget = budget_of(policy, window)
+        self._observers = observers
+        self._records: list[Record] = []
+        self._broken: list[tuple[int, str]] = []
+        self._window = ContextWindow(policy, self.budget, recording.estimate,
+                                     ScriptedModel([], (), recording.texts),
+                                     Tracer(self._note), recording.texts)
+        self._length = self._tokens = 0  # entries and tokens that the last step sent
+
+    def step(self, step: int, at: int, history: Sequence[Message]) -> None:
+        """Govern the view before the call at history index `at`; tell the observers."""
+        before = self._window.view
+        over = False
+        try:
+            self._window.make_ready(history, step)
+        except ContextOverflowError:
+            over = True
+        after = self._window.view
+        arrived = before.entries[self._length:]
+        gone, made, prefix = ([], [], self._tokens) if after is before else (
+            *difference(before, after), same_prefix(before, after, self._length))
+        moment = Moment(step, at, after, arrived, gone, made, after.tokens, prefix,
+                        self._tokens, over or after.tokens > self.size, self._records,
+                        self._broken)
+        for observe in self._observers:
+            observe(moment)
+        self._length, self._tokens = len(after), after.tokens
+        self._records, self._broken = [], []
+
+    def _note(self, record: Record) -> None:
+        """Keep a record; where the policy may break laws, see which ones it breaks.
+
+        The window writes a change down before it makes it, so its view is still the
+        one before the change.
+        """
+        self._records.append(record)
+        if self.policy.breaks and record["event"] == "context_compression":
+            change = from_payload(record["payload"])
+            view = self._window.view
+            self._broken.extend(faults(view, apply(view, change), change,
+                                       self._window.protection()))
+
+
+def budget_of(policy: Policy, window: int) -> Budget:
+    """The budget of a policy at a window; `none` has no limit."""
+    return make_budget(None if policy.name == "none" else window, trigger=policy.trigger,
+                       target=policy.target, reserve=policy.reserve, margin=policy.margin,
+                       scale=policy.scale)
+
+
+def replay(recording: Recording, trials: Sequence[Trial],
+           progress: Callable[[int], Any] = lambda _: None) -> None:
+    """Walk once through the history, every trial with it.
+
+    `progress` gets the history index that the walk has reached, at each step.
+    """
+    history: list[Message] = []
+    for step, call in enumerate(recording.calls):
+        history.extend(recording.messages[len(history):call.start])
+        for trial in trials:
+            trial.step(step, call.start, history)
+        progress(call.start)
+
+
+def difference(before: View, after: View) -> tuple[list[Entry], list[Entry]]:
+    """The entries that only the one and only the other view has, in order."""
+    old = {id(entry) for entry in before.entries}
+    new = {id(entry) for entry in after.entries}
+    return ([entry for entry in before.entries if id(entry) not in new],
+            [entry for entry in after.entries if id(entry) not in old])
+
+
+def same_prefix(before: View, after: View, length: int) -> int:
+    """Tokens of the leading entries that both views have, of the first `length`."""
+    tokens = 0
+    for old, new in zip(before.entries[:length], after.entries):
+        if old is not new:
+            break
+        tokens += old.tokens
+    return tokens
