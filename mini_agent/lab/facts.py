@@ -1,4 +1,10 @@
 """Milestone 6: probes. Where is a text now: in the view, in a summary, behind a handle, gone?
+
+    verbatim   an entry has it that is a message, whole or shortened
+    summary    only an entry has it that stands in the place of messages, or was attached
+    handle     no entry has it, but one names the handle of a message that has it
+    gone       none of these
+    ""         it has not been said yet
 """
 
 from __future__ import annotations
@@ -9,27 +15,9 @@ from collections.abc import Sequence
 from ..compression.view import Entry, View
 from ..evidence import text_of
 from ..messages import Message
+from .replay import Moment
 
 STATES = ("verbatim", "summary", "handle", "gone")
-
-
-def state_of(fact: str, view: View, history: Sequence[Message]) -> str:
-    """One of `STATES`; "gone" also for a text that was never said.
-
-    verbatim: an entry has it that is a message, whole or shortened; summary: only an
-    entry has it that stands in the place of messages; handle: a message that has it
-    is in the view no more, but an entry names its handle.
-    """
-    entries = [entry for entry in view.entries if fact in text_of(entry.message)]
-    if any(entry.how in ("verbatim", "shortened") for entry in entries):
-        return "verbatim"
-    if entries:
-        return "summary"
-    holders = {index for index, message in enumerate(history) if fact in text_of(message)}
-    return "handle" if any(not holders.isdisjoint(handles(entry))
-                           for entry in view.entries) else "gone"
-
-
 _HANDLE = re.compile(r"(?:#|handle=)(\d+)")
 
 
@@ -39,3 +27,39 @@ def handles(entry: Entry) -> set[int]:
         return set()
     shown = {int(number) for number in _HANDLE.findall(entry.message["content"])}
     return shown.intersection(entry.stands_for)
+
+
+def state_of(fact: str, view: View, holders: set[int]) -> str:
+    """Where a fact is in a view; `holders` are the history messages that have it."""
+    if not holders:
+        return ""
+    hows = {entry.how for entry in view.entries if fact in text_of(entry.message)}
+    if hows & {"verbatim", "shortened"}:
+        return "verbatim"
+    if hows:
+        return "summary"
+    return "handle" if any(not holders.isdisjoint(handles(entry))
+                           for entry in view.entries) else "gone"
+
+
+class Probe:
+    """Observes one trial and follows one fact: `states` are [first step, state] runs."""
+
+    def __init__(self, fact: str, history: Sequence[Message]) -> None:
+        self.fact = fact
+        self.states: list[tuple[int, str]] = []
+        self._where = [index for index, message in enumerate(history) if fact in text_of(message)]
+
+    @property
+    def state(self) -> str:
+        """The state at the last step; "gone" where it was never said."""
+        return (self.states[-1][1] if self.states else "") or "gone"
+
+    def __call__(self, moment: Moment) -> None:
+        """Look again where the view has changed, or the fact has come in."""
+        came = any(self.fact in text_of(entry.message) for entry in moment.arrived)
+        if came or moment.made or moment.gone or not self.states:
+            holders = {index for index in self._where if index < moment.at}
+            state = state_of(self.fact, moment.view, holders)
+            if not self.states or self.states[-1][1] != state:
+                self.states.append((moment.step, state))

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from ..evidence import Held, Shares
-from .facts import state_of
+from .facts import Probe
 from .recording import Recording
 from .replay import Moment
 
@@ -46,8 +46,7 @@ class Mean:
         return round(self.total / self.count, 4) if self.count else None
 
 
-@dataclass(frozen=True)
-class Missed:
+class Missed(NamedTuple):
     """An item that the view of a step did not hold; `last_seen` is a history index."""
 
     step: int
@@ -60,8 +59,9 @@ class Tally:
 
     def __init__(self, recording: Recording, facts: Sequence[str] = (), *,
                  evidence: bool = True, misses: bool = False) -> None:
-        self._recording, self._facts = recording, facts
-        self._held = Held(recording.evidence) if evidence else None
+        self._recording = recording
+        self.probes = [Probe(fact, recording.messages) for fact in facts]
+        self.held = Held(recording.evidence) if evidence else None
         self._means = Shares(*(Mean() for _ in Shares._fields))
         self._misses = misses
         self.missed: list[Missed] = []
@@ -69,7 +69,6 @@ class Tally:
         self.price = 0.0
         self.compressions: Counter[str] = Counter()
         self.law_breaks = 0
-        self.states: dict[str, str] = {}
 
     def __call__(self, moment: Moment) -> None:
         """Take in one step."""
@@ -82,19 +81,31 @@ class Tally:
         self.law_breaks += len(moment.broken)
         for record in moment.records:
             self._take(record)
-        if self._held is not None:
-            self._weigh(self._held, moment)
-        if self._facts and self.steps == len(self._recording.calls):
-            self.states = {fact: state_of(fact, moment.view, self._recording.messages[:moment.at])
-                           for fact in self._facts}
+        if self.held is not None:
+            self._weigh(self.held, moment)
+        for probe in self.probes:
+            probe(moment)
 
     def _take(self, record: dict[str, Any]) -> None:
         payload = record["payload"]
         if record["event"] == "context_compression":
             self.compressions[payload["strategy"]] += 1
         elif record["event"] == "model_summarize":
-            self.summaries += sum(self._recording.tokens[index] for index in payload["input"])
-            self.summaries += self._recording.estimate.text(payload["output"])
+            self.summaries += self.summary_cost(payload)
+
+    def summary_cost(self, payload: dict[str, Any]) -> int:
+        """Tokens that a summariser read and wrote, from its record."""
+        return (sum(self._recording.tokens[index] for index in payload["input"])
+                + self._recording.estimate.text(payload["output"]))
+
+    def needed_and_held(self, step: int) -> list[int]:
+        """Items needed at the step just taken, those held, the far ones, those held; or []."""
+        if self.held is None:
+            return []
+        needed = self._recording.evidence.steps[step]
+        missing = set(self.held.missing(needed))
+        return [len(needed.items), len(needed.items) - len(missing), len(needed.far),
+                len(set(needed.far) - missing)]
 
     def _weigh(self, held: Held, moment: Moment) -> None:
         for entry in (*moment.arrived, *moment.made):
@@ -118,5 +129,6 @@ class Tally:
                   self._means.far.value, self._means.far_in_context.value,
                   self._means.recall.value, self._means.fresh.value, self._means.lines.value,
                   round(100 * self.breaks / self.steps, 2) if self.steps else None,
-                  dict(sorted(self.compressions.items())), self.law_breaks, self.states)
+                  dict(sorted(self.compressions.items())), self.law_breaks,
+                  {probe.fact: probe.state for probe in self.probes})
         return dict(zip(KEYS, values, strict=True))

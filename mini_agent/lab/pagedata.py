@@ -58,4 +58,151 @@ and no entry of it stands for is `dropped`.
 
 from __future__ import annotations
 
-CUT = 1_000  # characters of a text that the page holds
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..compression.view import Entry
+from ..messages import Message, calls_of, groups
+from .measures import Tally
+from .recording import Recording
+from .replay import Moment, Trial
+
+CUT = 1_000            # characters of a text that the page holds
+HISTORY = 1_200_000    # characters of all texts of a session's history
+CHANGES = 1_000_000    # characters of all changes of a session, as JSON
+GRID = (4, 5, 6, 7, 10, 12)  # eighths of a window, at which the page shows it too
+Data = dict[str, Any]
+
+
+def grid(windows: Sequence[int]) -> tuple[int, ...]:
+    """The further windows of a page: some around the one that was asked for."""
+    if len(windows) > 1:
+        return ()
+    return tuple(window * eighths // 8 for window in windows for eighths in GRID
+                 if window * eighths // 8 > 0)
+
+
+class Film:
+    """Observes one trial and keeps what the page shows of it."""
+
+    def __init__(self, trial: Trial, tally: Tally) -> None:
+        self._trial, self._tally = trial, tally
+        self._tokens: list[int] = []
+        self._prefix: list[int] = []
+        self._over: list[int] = []
+        self._missing: list[list[int]] = []
+        self._changes: list[Data] = []
+        self._layers: dict[str, Data] = {}
+        self.size = 0
+
+    def __call__(self, moment: Moment) -> None:
+        """Keep one step."""
+        self._tokens.append(moment.sent)
+        self._prefix.append(moment.prefix)
+        if moment.over:
+            self._over.append(moment.step)
+        self._missing.append(self._tally.needed_and_held(moment.step))
+        for record in moment.records:
+            self._take(record)
+
+    def _take(self, record: Mapping[str, Any]) -> None:
+        payload = record["payload"]
+        if record["event"] == "context_compression":
+            self._changes.append(_change(payload))
+            self.size += len(json.dumps(self._changes[-1], ensure_ascii=False))
+            layer = self._layer(payload["strategy"])
+            layer["changes"] += 1
+            layer["saved"] += payload["before_tokens"] - payload["after_tokens"]
+        elif record["event"] == "model_summarize":
+            self._layer(self._changes[-1]["strategy"] if self._changes else "summary")[
+                "spent"] += self._tally.summary_cost(payload)
+
+    def _layer(self, name: str) -> Data:
+        return self._layers.setdefault(name, {"changes": 0, "saved": 0, "spent": 0})
+
+    def data(self) -> Data:
+        """One of the `runs` of a session."""
+        policy, budget = self._trial.policy, self._trial.budget
+        limits = (budget.soft, budget.hard) if budget.window else (None, None)
+        return {"policy": policy.name, "window": self._trial.size, "soft": limits[0],
+                "hard": limits[1], "about": policy.about, "source": policy.source,
+                "breaks": list(policy.breaks), "tokens": self._tokens, "prefix": self._prefix,
+                "over": self._over, "missing": self._missing, "changes": self._changes,
+                "layers": dict(sorted(self._layers.items())),
+                "facts": {probe.fact: [list(state) for state in probe.states]
+                          for probe in self._tally.probes}}
+
+    @property
+    def window(self) -> int:
+        """The window of the trial, in tokens."""
+        return self._trial.size
+
+
+def _change(payload: Mapping[str, Any]) -> Data:
+    inserts = [[item["at"], {**_message(item["message"], CUT), "tokens": item["tokens"],
+                             "stands_for": item["stands_for"], "how": item["how"]}]
+               for item in payload["entries"]]
+    return {**{key: payload[key] for key in ("step", "strategy", "trigger", "before_tokens",
+                                             "after_tokens")},
+            "affected": payload["affected_indexes"], "dropped": payload.get("dropped", []),
+            "unsupported": payload.get("unsupported", []), "inserts": inserts}
+
+
+def _message(message: Message, cut: int) -> Data:
+    text = message["content"]
+    calls = ((made["name"], made["invalid"] if "invalid" in made else json.dumps(
+        made["arguments"], ensure_ascii=False)) for made in calls_of(message))
+    return {"role": message["role"], "name": message.get("name", ""), "text": text[:cut],
+            "chars": len(text), "calls": [[name, said[:cut], len(said)] for name, said in calls]}
+
+
+def page_session(recording: Recording, films: Sequence[Film], asked: Sequence[int],
+                 notes: Sequence[str]) -> Data:
+    """One of the `sessions`; over the budget of `CHANGES` the windows that were not
+    `asked` for are left out first, then those asked for, the last first."""
+    windows, left_out = _windows_that_fit(films, asked)
+    said = [f"left out for their size: the windows {', '.join(map(str, left_out))}"
+            ] if left_out else []
+    return {"session": recording.name, "format": recording.format,
+            "language": recording.language, "notes": [*notes, *said],
+            "windows": sorted(windows), "messages": _history(recording),
+            "steps": [call.start for call in recording.calls],
+            "runs": [film.data() for film in films if film.window in windows]}
+
+
+def _windows_that_fit(films: Sequence[Film], asked: Sequence[int]) -> tuple[set[int], list[int]]:
+    sizes: dict[int, int] = {}
+    for film in films:
+        sizes[film.window] = sizes.get(film.window, 0) + film.size
+    room = CHANGES
+    kept: set[int] = set()
+    for window in dict.fromkeys((*asked, *sizes)):
+        if kept and sizes[window] > room:
+            continue
+        kept.add(window)
+        room -= sizes[window]
+    return kept, sorted(set(sizes) - kept)
+
+
+def _history(recording: Recording) -> list[Data]:
+    cut = _cut(len(message["content"]) for message in recording.messages)
+    step_of: list[int] = []
+    for step, call in enumerate(recording.calls):
+        step_of.extend([step] * (call.stop - len(step_of)))
+    step_of.extend([max(0, len(recording.calls) - 1)] * (len(recording.messages) - len(step_of)))
+    group_of = [group.start for group in groups(recording.messages) for _ in group]
+    return [{"step": step, **_message(message, cut), "tokens": tokens,
+             "lines": len(message["content"].splitlines()),
+             "error": message.get("error", {}).get("code", ""), "group": group}
+            for step, message, tokens, group in zip(
+                step_of, recording.messages, recording.tokens, group_of)]
+
+
+def _cut(sizes: Iterable[int]) -> int:
+    """Characters of each text, at most `CUT`, with which all of them fit `HISTORY`."""
+    sizes = list(sizes)
+    cut = CUT
+    while cut > 50 and sum(min(size, cut) for size in sizes) > HISTORY:
+        cut = cut * 3 // 4
+    return cut

@@ -64,7 +64,7 @@ class Trial:
                  observers: Sequence[Observer]) -> None:
         self.policy, self.size = policy, window
         self.budget = budget_of(policy, window)
-        self._observers = observers
+        self.observers = list(observers)
         self._records: list[Record] = []
         self._broken: list[tuple[int, str]] = []
         self._window = ContextWindow(policy, self.budget, recording.estimate,
@@ -87,7 +87,7 @@ class Trial:
         moment = Moment(step, at, after, arrived, gone, made, after.tokens, prefix,
                         self._tokens, over or after.tokens > self.size, self._records,
                         self._broken)
-        for observe in self._observers:
+        for observe in self.observers:
             observe(moment)
         self._length, self._tokens = len(after), after.tokens
         self._records, self._broken = [], []

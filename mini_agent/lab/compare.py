@@ -1,0 +1,164 @@
+"""Milestone 6: many sessions under many policies at many windows.
+
+The unit of work is a file: read once, every session in it replayed once for all
+policies and windows. Files may be worked on side by side; what comes out is in the
+order of the files all the same, so that any number of processes gives the same
+bytes. What comes out of a session is plain JSON, so that shares of the work can be
+written down, and merged by another call.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from ..compression.budget import make_budget
+from ..errors import MiniAgentError
+from ..tokens import estimator
+from .bounds import check_names, lab_policy
+from .measures import Tally
+from .pagedata import Film, page_session
+from .recording import Recording
+from .replay import Trial, replay
+from .sessions import Session, open_sessions
+from .sources import Source
+
+BASELINE = "none"
+Result = dict[str, Any]
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked of every session. Windows in tokens; `grid` are further windows
+    that only the page shows; `evidence` off leaves its columns empty."""
+
+    policies: tuple[str, ...]
+    windows: tuple[int, ...]
+    estimator: str = "runs"
+    facts: tuple[str, ...] = ()
+    evidence: bool = True
+    misses: bool = False
+    page: bool = False
+    grid: tuple[int, ...] = ()
+
+    def check(self) -> None:
+        """`UsageError` where a name or a window is wrong."""
+        check_names(self.policies)
+        estimator(self.estimator)
+        for window in self.windows:
+            make_budget(window)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The policies in the order of the rows: the baseline first, each once."""
+        return tuple(dict.fromkeys((BASELINE, *self.policies)))
+
+
+def results_of(source: Source, plan: Plan, progress: Progress = lambda _: None) -> list[Result]:
+    """What comes of a file: a result a session, or one that says what was wrong.
+
+    A result has `session`, `error` or else `rows`, `notes` (sentences), `calls`,
+    `tokens` and `head` (of the session, in tokens), `missed` and `page`.
+    `progress` gets the share of the file that is done, 0 to 1.
+    """
+    try:
+        sessions = open_sessions(source.path)
+    except MiniAgentError as error:
+        return [{"session": source.name, "error": str(error), "asked": source.asked}]
+    return [result_of(session, source, plan, _part(progress, at, len(sessions)))
+            for at, session in enumerate(sessions)]
+
+
+def _part(progress: Progress, at: int, parts: int) -> Progress:
+    return lambda share: progress((at + share) / parts)
+
+
+def result_of(session: Session, source: Source, plan: Plan, progress: Progress) -> Result:
+    """The result of one session: one pass through its history."""
+    name = source.name + session.name.removeprefix(source.path.rpartition("/")[2])
+    recording = Recording(name, session.format, session.messages, estimator(plan.estimator))
+    tallies, films, trials = {}, [], []
+    for window in (*plan.windows, *(plan.grid if plan.page else ())):
+        for policy_name in plan.names:
+            policy = lab_policy(policy_name, recording)
+            tally = tallies[window, policy_name] = Tally(
+                recording, plan.facts, evidence=plan.evidence, misses=plan.misses)
+            trial = Trial(recording, policy, window, [tally])
+            if plan.page:
+                films.append(Film(trial, tally))
+                trial.observers.append(films[-1])
+            trials.append(trial)
+    size = max(1, len(recording.messages))
+    replay(recording, trials, lambda at: progress(at / size))
+    notes = notes_of(session, recording)
+    return {"session": name, "rows": [
+                tallies[window, policy].row(policy, window, tallies[window, BASELINE])
+                for window in plan.windows for policy in plan.names],
+            "notes": notes, "calls": recording.tool_calls, "tokens": sum(recording.tokens),
+            "head": recording.head, "missed": [
+                [policy, window, *missed] for window in plan.windows for policy in plan.policies
+                for missed in tallies[window, policy].missed],
+            "page": page_session(recording, films, plan.windows, notes) if plan.page else None}
+
+
+def notes_of(session: Session, recording: Recording) -> list[str]:
+    """Sentences on what the reader could not do, and on what cannot be measured."""
+    notes = []
+    if session.unreadable:
+        first = session.unreadable[0]
+        notes.append(f"{len(session.unreadable)} lines could not be read, the first is "
+                     f"line {first.line}: {first.what}")
+    if session.host_compressions:
+        notes.append(f"the recorded agent compressed its own context "
+                     f"{len(session.host_compressions)} times: what it dropped is in the "
+                     f"history here")
+    if not recording.calls:
+        notes.append("the model was never called in it: there is nothing to measure")
+    elif not recording.tool_calls:
+        notes.append("it has no tool calls, so no evidence can be measured")
+    return notes
+
+
+def compare(sources: Sequence[Source], plan: Plan, jobs: int = 1,
+            progress: Callable[[int], None] = lambda _: None) -> Iterator[Result]:
+    """The results of all sources, in their order, as they get done.
+
+    `jobs` files are worked on at a time, each in a process of its own if more than
+    one. `progress` gets the bytes that are done. An interrupt ends the work at once.
+    """
+    if jobs == 1 or len(sources) == 1:
+        done = 0
+        for source in sources:
+            yield from results_of(source, plan, lambda share, done=done, size=source.size:
+                                  progress(done + int(share * size)))
+            done += source.size
+            progress(done)
+        return
+    yield from _side_by_side(sources, plan, jobs, progress)
+
+
+def _side_by_side(sources: Sequence[Source], plan: Plan, jobs: int,
+                  progress: Callable[[int], None]) -> Iterator[Result]:
+    pool = ProcessPoolExecutor(jobs, initializer=_leave_interrupts_to_the_parent)
+    try:
+        done = 0
+        for source, results in zip(sources, pool.map(
+                results_of, sources, [plan] * len(sources))):
+            yield from results
+            done += source.size
+            progress(done)
+    except KeyboardInterrupt:
+        for child in multiprocessing.active_children():
+            child.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

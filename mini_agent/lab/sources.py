@@ -1,0 +1,65 @@
+"""Milestone 6: which files a comparison is about, and what they are called.
+
+A name is the file's path below the deepest folder that all of them share, so that
+the same sessions have the same names wherever they lie.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import UsageError
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file to read. `asked`: the user named it, so that a fault in it is an error;
+    a file that was found in a folder may also be something else than a session."""
+
+    path: str
+    name: str
+    size: int
+    asked: bool
+
+
+def find_sources(paths: Sequence[str]) -> list[Source]:
+    """The files at `paths`, folders searched through, each file once.
+
+    What begins with a dot is left out. Raises `UsageError` where a path is not there
+    or a folder has no file.
+    """
+    found: dict[str, bool] = {}
+    for path in paths:
+        if not os.path.isdir(path):
+            found[path] = True
+            continue
+        inside = sorted(str(file) for file in Path(path).rglob("*") if file.is_file() and not any(
+            part.startswith(".") for part in file.relative_to(path).parts))
+        if not inside:
+            raise UsageError("there is no file in this folder", place=path,
+                             remedy="name a folder with recorded sessions")
+        for file in inside:
+            found.setdefault(file, False)
+    top = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in found])
+    return [Source(path, Path(os.path.relpath(os.path.abspath(path), top)).as_posix(),
+                   _size(path), asked) for path, asked in found.items()]
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError as error:
+        raise UsageError(f"the file cannot be read ({error.strerror})", place=path,
+                         remedy="name a recorded session or a folder of them") from error
+
+
+def shard(sources: Sequence[Source], text: str) -> list[Source]:
+    """The share "K/N" of the sources: every Nth, from the Kth on; K from 1 to N."""
+    number, slash, of = text.partition("/")
+    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise UsageError(f"no share {text!r}", place="--shard", value=text,
+                         remedy="give K/N with K from 1 to N, as 1/4")
+    return list(sources[int(number) - 1::int(of)])

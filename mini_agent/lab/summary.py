@@ -1,0 +1,74 @@
+"""Milestone 6: many sessions as one row a window and policy.
+
+Evidence is averaged within a step, over the steps of a session (`measures.py`), then
+over sessions, each weighing the same. A session counts at a window if it has 20 calls
+and more, its whole history is over 1.15 windows, and system and first user message are
+under 40 % of the window: what always fits, or never, tells nothing of a policy. The
+interval is a bootstrap over sessions (2.5 and 97.5 %), drawn with a fixed seed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+MIN_CALLS, MIN_HISTORY, MAX_HEAD = 20, 1.15, .4
+DRAWS, SEED = 1_000, 1
+MEANS = ("far_in_context", "recall", "fresh", "lines", "cost", "prefix_breaks")
+Result = dict[str, Any]
+Row = dict[str, Any]
+
+
+def counts(result: Result, window: int) -> bool:
+    """Whether a session is long enough, and not too long at once, for this window."""
+    return (result["calls"] >= MIN_CALLS and result["tokens"] > MIN_HISTORY * window
+            and result["head"] < MAX_HEAD * window)
+
+
+def summarise(results: Sequence[Result]) -> list[Row]:
+    """A row a window and policy, in the order of the rows of the sessions.
+
+    Keys: window, policy, sessions (so many count), far_recall with low and high,
+    worst_tenth (mean far recall of the worst tenth of the sessions), the means of
+    `MEANS`, summary_share (summary tokens relative to what `none` sends) and
+    over_share (of the steps). None where nothing could be counted.
+    """
+    cells: dict[tuple[int, str], list[tuple[Row, int]]] = {}
+    for result in results:
+        sent = {row["window"]: row["sent_tokens"] for row in result["rows"]
+                if row["policy"] == "none"}
+        for row in result["rows"]:
+            cell = cells.setdefault((row["window"], row["policy"]), [])
+            if counts(result, row["window"]):
+                cell.append((row, sent[row["window"]]))
+    return [_summary(window, policy, cell) for (window, policy), cell in cells.items()]
+
+
+def _summary(window: int, policy: str, cell: Sequence[tuple[Row, int]]) -> Row:
+    rows = [row for row, _ in cell]
+    far = [row["far_recall"] for row in rows if row["far_recall"] is not None]
+    low, high = interval(far)
+    worst = sorted(far)[:max(1, len(far) // 10)]
+    return {"window": window, "policy": policy, "sessions": len(rows), "far_recall": mean(far),
+            "low": low, "high": high, "worst_tenth": mean(worst),
+            **{key: mean(row[key] for row in rows) for key in MEANS},
+            "summary_share": mean(row["summary_tokens"] / sent for row, sent in cell if sent),
+            "over_share": mean(row["over_window_steps"] / row["steps"] for row in rows)}
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """The mean of the values that are there, to 4 decimals; None if none is."""
+    found = [value for value in values if value is not None]
+    return round(sum(found) / len(found), 4) if found else None
+
+
+def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """Bootstrap interval of the mean, to 4 decimals; None, None below two values."""
+    if len(values) < 2:
+        return None, None
+    chance: Callable[[], float] = random.Random(SEED).random
+    size = len(values)
+    means = sorted(sum(values[int(chance() * size)] for _ in range(size)) / size
+                   for _ in range(DRAWS))
+    return (round(means[DRAWS * 25 // 1_000], 4), round(means[DRAWS * 975 // 1_000 - 1], 4))
