@@ -110,7 +110,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "rolling_user": ("{number}. User: {text}", "{number}. 用户: {text}"),
     "rolling_result": ("   {name} result: {line}", "   {name} 回报: {line}"),
     "rolling_lines": (" ({lines} lines)", " (共 {lines} 行)"),
-    # lab/bounds.py
+    # lab/extremes.py
     "oracle_header": ("[of {count} older messages: what will be used]",
                       "[取自 {count} 条旧消息:之后会用到的内容]"),
     "bag_of_words_header": ("[of {count} older messages: their words]",

@@ -96,6 +96,10 @@ def prefix_kept(view: View, change: Change) -> int:
     return sum(entry.tokens for entry in view.entries[:first])
 
 
+_FIXED = ("step", "strategy", "before_messages", "after_messages", "before_tokens",
+          "after_tokens", "affected_indexes", "trigger", "prefix_kept", "entries")
+
+
 def to_payload(step: int, trigger: str, before: View, after: View, change: Change,
                ) -> dict[str, Any]:
     """The payload of a `context_compression` record; the order of keys is fixed."""
@@ -117,7 +121,8 @@ def from_payload(payload: dict[str, Any]) -> Change:
     inserts = tuple((item["at"], Entry(item["message"], item["tokens"],
                                        tuple(item["stands_for"]), item["how"]))
                     for item in payload["entries"])
-    return Change(payload["strategy"], tuple(payload["affected_indexes"]), inserts)
+    facts = {key: value for key, value in payload.items() if key not in _FIXED}
+    return Change(payload["strategy"], tuple(payload["affected_indexes"]), inserts, facts)
 
 
 def rebuild(records: Sequence[dict[str, Any]],

@@ -19,7 +19,7 @@ from typing import Any
 from ..compression.budget import make_budget
 from ..errors import MiniAgentError
 from ..tokens import estimator
-from .bounds import check_names, lab_policy
+from .extremes import check_names, lab_policy
 from .measures import Tally
 from .pagedata import Film, page_session
 from .recording import Recording

@@ -107,21 +107,21 @@ class BagOfWords(OneMessage):
                     yield word
 
 
-BOUNDS: Mapping[str, type[Oracle] | type[BagOfWords]] = {
+EXTREMES: Mapping[str, type[Oracle] | type[BagOfWords]] = {
     made.name: made for made in (Oracle, BagOfWords)}
 
 
 def lab_policy(name: str, recording: Recording) -> Policy:
-    """The policy of that name for this session: one of the house, or one of `BOUNDS`."""
-    if name not in BOUNDS:
+    """The policy of that name for this session: one of the house, or one of `EXTREMES`."""
+    if name not in EXTREMES:
         return find_policy(name)
-    return Policy(name, source="the lab", about=(BOUNDS[name].__doc__ or "").strip(),
-                  ladder=(Rung(BOUNDS[name](recording)),), target=TARGET)
+    return Policy(name, source="the lab", about=(EXTREMES[name].__doc__ or "").strip(),
+                  ladder=(Rung(EXTREMES[name](recording)),), target=TARGET)
 
 
 def check_names(names: Sequence[str]) -> None:
     """`UsageError` with close names where one of `names` is no policy."""
-    known = [*policy_names(), *BOUNDS]
+    known = [*policy_names(), *EXTREMES]
     for name in names:
         if name not in known:
             raise UsageError(f"no policy {name!r}", place="--policy", value=name,

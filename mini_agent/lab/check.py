@@ -1,0 +1,81 @@
+"""Milestone 6: the linter of transcripts, and of our own traces.
+
+A trace of ours is audited whole (`audit.py`). Of another agent's log the reader mends
+what does not fit together, so what it mended is told here, with what is wrong in the
+messages that it made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import UsageError
+from ..trace import parse_record
+from .audit import Line, audit
+from .lint import Finding, lint_message, lint_pairing
+from .sessions import Session, open_sessions
+
+# What readers mend and count, of that which is a fault of the log; the rest is its form.
+MENDED = {
+    "missing_results": "calls without a result", "orphan_results": "results without their call",
+    "doubled_results": "second results of one call", "early_results": "results before their call",
+    "late_results": "results that came late", "stray_results": "results of no step",
+    "held_back": "messages between a call and its result",
+    "calls_not_requested": "calls that no message made",
+    "late_systems": "system messages that are not the first",
+    "empty_messages": "messages without text and calls", "duplicates": "records that stand twice",
+    "lines_with_bad_bytes": "lines that are no UTF-8",
+}
+
+
+def check_file(path: str) -> Iterator[str]:
+    """A line for each finding: place, kind, what. Raises `UsageError` for no session."""
+    try:
+        raw = Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(f"the file cannot be read ({error.strerror})", place=path,
+                         remedy="name a trace or a recorded session") from error
+    found = _check_trace(raw) if _is_trace(raw) else None
+    if found is None:
+        for session in open_sessions(path):
+            yield from _check_session(path, session)
+        return
+    for finding in found:
+        yield f"{path}:{finding.line}: {finding.kind}: {finding.text}"
+
+
+def _is_trace(raw: bytes) -> bool:
+    try:
+        parse_record(raw.partition(b"\n")[0])
+    except ValueError:
+        return False
+    return True
+
+
+def _check_trace(raw: bytes) -> Iterator[Finding]:
+    lines: list[Line] = []
+    *whole, rest = raw.split(b"\n")
+    for number, text in enumerate(whole, 1):
+        try:
+            lines.append(Line(number, parse_record(text)))
+        except ValueError as error:
+            yield Finding(number, "trace", f"not a record: {error}")
+    if rest:
+        yield Finding(len(whole) + 1, "trace", f"the last line is cut off after {len(rest)} bytes")
+    yield from audit(lines)
+
+
+def _check_session(path: str, session: Session) -> Iterator[str]:
+    name = f"{path}{session.name.removeprefix(Path(path).name)}"
+    for fault in session.unreadable:
+        yield f"{path}:{fault.line}: transcript: {fault.what}"
+    for note, number in session.notes.items():
+        if note in MENDED:
+            yield f"{name}: transcript: {number} {MENDED[note]}"
+    ids: set[str] = set()
+    for at, message in enumerate(session.messages):
+        for kind, text in lint_message(message, ids, first=at == 0):
+            yield f"{name}: message {at}: {kind}: {text}"
+    for finding in lint_pairing(list(enumerate(session.messages))):
+        yield f"{name}: message {finding.line}: {finding.kind}: {finding.text}"

@@ -1,0 +1,53 @@
+"""Milestone 6: another agent's log as one of our traces.
+
+The records are those that a run without a window writes: each message where it came
+in, before each model call what would be sent, each call and its result. What the
+recorded agent had compressed itself stands as `host_compression`; what its reader had
+to mend is said in `run_start`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from ..evidence import model_calls
+from ..messages import Call, Message, calls_of
+from ..trace import FORMAT, Record, Tracer
+from .sessions import Session
+
+
+def records_of(session: Session) -> list[Record]:
+    """The trace of a session, from `run_start` to `run_end`."""
+    records: list[Record] = []
+    tracer = Tracer(records.append)
+    tracer.event("run_start", format=FORMAT, task=session.name, source=session.format,
+                 **({"notes": dict(session.notes)} if session.notes else {}))
+    firsts = {call.start for call in model_calls(session.messages)}
+    open_calls: deque[Call] = deque()
+    for at, (message, step) in enumerate(zip(session.messages, session.steps)):
+        _write_marks(tracer, session, at, step)
+        if at in firsts:
+            tracer.event("model_call", step=step, messages=at)
+        if message["role"] == "tool" and open_calls:
+            _write_call(tracer, step, open_calls.popleft(), message)
+        tracer.message(step, message)
+        open_calls.extend(calls_of(message))
+    last = session.steps[-1]
+    _write_marks(tracer, session, len(session.messages), last)
+    tracer.event("run_end", step=last, reason="recorded", final_messages=len(session.messages))
+    return records
+
+
+def _write_marks(tracer: Tracer, session: Session, at: int, step: int) -> None:
+    for mark in session.host_compressions:
+        if mark.at == at:
+            tracer.event("host_compression", step=step, format=mark.format, tokens=mark.tokens,
+                         kind=mark.kind)
+
+
+def _write_call(tracer: Tracer, step: int, made: Call, result: Message) -> None:
+    error = result.get("error")
+    tracer.event("tool_call", step=step, id=made["id"], name=made["name"],
+                 arguments=made["arguments"])
+    tracer.event("tool_result", step=step, id=result["tool_call_id"], ok=error is None,
+                 code=error["code"] if error else None, chars=len(result["content"]))

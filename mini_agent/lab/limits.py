@@ -1,0 +1,45 @@
+"""Milestone 6: bounds for a build: what is over them fails it.
+
+A bound holds for the policies that were asked for; the baseline is only looked at
+where it was asked for itself. What could not be measured breaks no bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+FAILURES = ("lost-fact", "law", "overflow")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`max_peak` in tokens; `min_recall` is the far recall, 0 to 1; `fail_on` are of
+    `FAILURES`: a fact that is gone at the last step, a law broken, a step over the window."""
+
+    max_peak: int | None = None
+    min_recall: float | None = None
+    fail_on: tuple[str, ...] = ()
+
+    def broken(self, rows: Sequence[Mapping[str, Any]], policies: Sequence[str]) -> Iterator[str]:
+        """A sentence for each bound that a row breaks."""
+        for row in rows:
+            if row["policy"] in policies:
+                for text in self._faults(row):
+                    yield f"{row['session']}: {row['policy']} at {row['window']}: {text}"
+
+    def _faults(self, row: Mapping[str, Any]) -> Iterator[str]:
+        if self.max_peak is not None and row["peak_tokens"] > self.max_peak:
+            yield f"a peak of {row['peak_tokens']} tokens is over {self.max_peak}"
+        far = row["far_recall"]
+        if self.min_recall is not None and far is not None and far < self.min_recall:
+            yield f"far recall {far} is under {self.min_recall}"
+        if "lost-fact" in self.fail_on:
+            for fact, state in row["facts"].items():
+                if state == "gone":
+                    yield f"the fact {fact!r} is gone"
+        if "law" in self.fail_on and row["law_breaks"]:
+            yield f"{row['law_breaks']} times a law was broken"
+        if "overflow" in self.fail_on and row["over_window_steps"]:
+            yield f"{row['over_window_steps']} steps were over the window"

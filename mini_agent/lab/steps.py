@@ -1,0 +1,59 @@
+"""Milestone 6: a finished trace, step by step: what came in, what was done, what was sent.
+
+The same questions (`why`, `show`) are asked of a trace, whose views are rebuilt from
+its records, and of a session that is replayed under a policy; both come as `Taken`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..compression.policies import Policy
+from ..compression.view import Entry, View, rebuild
+from ..tokens import Estimator
+from ..trace import Record
+from .recording import Recording
+from .replay import Moment, Trial, replay
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One model call: its step, `history` messages said before it, the entries that
+    `arrived` since the last call, the change records since then, and the view sent."""
+
+    step: int
+    history: int
+    arrived: Sequence[Entry]
+    changes: Sequence[Record]
+    view: View
+
+
+def steps_of_trace(records: Sequence[Record], estimate: Estimator) -> Iterator[Taken]:
+    """The model calls of a trace. Raises `TraceError` where a change does not fit."""
+    arrived: list[Entry] = []
+    changes: list[Record] = []
+    size = 0
+    for record, view in rebuild(records, estimate):
+        if record["type"] == "message":
+            arrived.append(view[-1])
+            size += 1
+        elif record["event"] == "context_compression":
+            changes.append(record)
+        elif record["event"] == "model_call":
+            yield Taken(record["payload"]["step"], size, arrived, changes, View(view.entries))
+            arrived, changes = [], []
+
+
+def steps_of_replay(recording: Recording, policy: Policy, window: int) -> list[Taken]:
+    """The model calls of a recorded session under a policy at a window."""
+    taken: list[Taken] = []
+
+    def note(moment: Moment) -> None:
+        changes = [record for record in moment.records
+                   if record["event"] == "context_compression"]
+        taken.append(Taken(moment.step, moment.at, moment.arrived, changes,
+                           View(moment.view.entries)))
+
+    replay(recording, [Trial(recording, policy, window, [note])])
+    return taken

@@ -1,0 +1,125 @@
+"""Milestone 6: what `compare` prints: a table, or the rows as JSON or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .measures import KEYS
+
+Row = Mapping[str, Any]
+Result = Mapping[str, Any]
+
+
+def as_json(rows: Sequence[Row]) -> str:
+    """A list of rows, one a line."""
+    return "[" + ",\n ".join(json.dumps(row, ensure_ascii=False) for row in rows) + "]\n"
+
+
+def as_csv(rows: Sequence[Row]) -> str:
+    """A head and a line a row; compressions and facts as `name=value` with blanks."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(KEYS)
+    for row in rows:
+        writer.writerow([_flat(row[key]) for key in KEYS])
+    return out.getvalue()
+
+
+def _flat(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return " ".join(f"{json.dumps(key, ensure_ascii=False) if ' ' in key else key}={item}"
+                    for key, item in value.items())
+
+
+def session_table(result: Result) -> Iterator[str]:
+    """The lines that tell of one session: a head, a table a window."""
+    rows = result["rows"]
+    yield (f"{result['session']} ({rows[0]['format']}): {rows[0]['steps']} steps, "
+           f"{result['calls']} calls, {result['tokens']} tokens")
+    for note in result["notes"]:
+        yield f"  note: {note}"
+    for window in dict.fromkeys(row["window"] for row in rows):
+        yield ""
+        yield from _aligned([_HEAD, *(_cells(row) for row in rows if row["window"] == window)],
+                            f"window {window}")
+        yield from _facts([row for row in rows if row["window"] == window])
+
+
+_HEAD = ("policy", "far", "in context", "recall", "fresh", "lines", "cost", "summary", "peak",
+         "sent", "over", "breaks", "laws", "compressions")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    shares = (_share(row[key]) for key in ("far_recall", "far_in_context", "recall", "fresh",
+                                           "lines", "cost"))
+    done = " ".join(f"{name}={times}" for name, times in row["compressions"].items())
+    return (row["policy"], *shares, *(str(row[key]) for key in (
+        "summary_tokens", "peak_tokens", "sent_tokens", "over_window_steps")),
+        "-" if row["prefix_breaks"] is None else f"{row['prefix_breaks']:.1f}",
+        str(row["law_breaks"]), done)
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _facts(rows: Sequence[Row]) -> Iterator[str]:
+    """A line a fact: its state at the last step under each policy."""
+    for fact in rows[0]["facts"]:
+        states: dict[str, list[str]] = {}
+        for row in rows:
+            states.setdefault(row["facts"][fact], []).append(row["policy"])
+        told = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
+        yield f"  fact {fact!r}: {told}"
+
+
+_SUMMARY_HEAD = ("policy", "sessions", "far", "interval", "in context", "worst tenth", "recall",
+                 "fresh", "lines", "cost", "summaries", "breaks", "over")
+
+
+def summary_table(summary: Sequence[Row]) -> Iterator[str]:
+    """A table a window, over all sessions that count there."""
+    for window in dict.fromkeys(row["window"] for row in summary):
+        rows = [row for row in summary if row["window"] == window]
+        yield ""
+        yield from _aligned([_SUMMARY_HEAD, *map(_summary_cells, rows)], f"window {window}")
+
+
+def _summary_cells(row: Row) -> tuple[str, ...]:
+    between = "-" if row["low"] is None else f"{row['low']:.3f}-{row['high']:.3f}"
+    return (row["policy"], str(row["sessions"]), _share(row["far_recall"]), between,
+            *(_share(row[key]) for key in ("far_in_context", "worst_tenth", "recall", "fresh",
+                                           "lines", "cost")),
+            "-" if row["summary_share"] is None else f"+{row['summary_share']:.2f}",
+            "-" if row["prefix_breaks"] is None else f"{row['prefix_breaks']:.1f}",
+            "-" if row["over_share"] is None else f"{100 * row['over_share']:.0f} %")
+
+
+def _aligned(table: Sequence[Sequence[str]], title: str) -> Iterator[str]:
+    """Columns as wide as they need to be; the first and the last from the left."""
+    table = [(title, *table[0][1:]), *table[1:]]
+    widths = [max(len(row[at]) for row in table) for at in range(len(table[0]))]
+    last = len(widths) - 1
+    for row in table:
+        yield "  ".join(cell.ljust(width) if at in (0, last) else cell.rjust(width)
+                        for at, (cell, width) in enumerate(zip(row, widths))).rstrip()
+
+
+def missed_lines(results: Sequence[Result], limit: int) -> Iterator[str]:
+    """What was missing at which step, the largest first, `limit` a policy and window."""
+    for result in results:
+        cells: dict[tuple[str, int], list[Sequence[Any]]] = {}
+        for policy, window, *missed in result["missed"]:
+            cells.setdefault((policy, window), []).append(missed)
+        for (policy, window), found in cells.items():
+            found.sort(key=lambda item: (-len(item[1]), item[0], item[1]))
+            yield ""
+            yield (f"{result['session']}: {policy} at {window}: {len(found)} items were missing"
+                   + (f", the {limit} largest:" if len(found) > limit else ":"))
+            for step, text, last_seen in found[:limit]:
+                yield f"  step {step}, last seen in #{last_seen}: {json.dumps(text, ensure_ascii=False)}"

@@ -1,0 +1,156 @@
+"""Milestone 6: why did the model no longer know it?
+
+Of one text: when it entered and from where, at which steps the model could see it and
+in what form, which record took it away, and how it can be had now.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..compression.view import View, apply, from_payload
+from ..evidence import text_of
+from ..messages import Message, calls_of
+from ..trace import Record
+from .facts import handles, state_of
+from .steps import Taken
+
+SHOWN = 5  # messages that are named one by one
+
+
+@dataclass
+class Sight:
+    """Steps `first` to `last` at which the text stood in one form; `cause` is the record
+    that made it so, None where it was a new message."""
+
+    first: int
+    last: int
+    form: str
+    at: list[int] = field(default_factory=list)
+    cause: Record | None = None
+
+
+def sights(text: str, steps: Iterable[Taken], history: Sequence[Message]) -> list[Sight]:
+    """The forms in which `text` was seen, step after step; [] if it was never said."""
+    where = [index for index, message in enumerate(history) if text in text_of(message)]
+    found: list[Sight] = []
+    view = View()
+    for taken in steps:
+        for entry in taken.arrived:
+            view.append(entry)
+        came = any(text in text_of(entry.message) for entry in taken.arrived)
+        cause = None
+        for record in taken.changes:
+            change = from_payload(record["payload"])
+            if any(text in text_of(view[at].message) for at in change.affected):
+                cause = record
+            view = apply(view, change)
+        if came or taken.changes or not found:
+            holders = {index for index in where if index < taken.history}
+            sight = _look(text, view, holders, taken.step, cause)
+            if not found or (sight.form, sight.at) != (found[-1].form, found[-1].at):
+                found.append(sight)
+        found[-1].last = taken.step
+    return [sight for sight in found if sight.form]
+
+
+def _look(text: str, view: View, holders: set[int], step: int, cause: Record | None) -> Sight:
+    """How the text stands in a view: the form, and the history messages it stands for."""
+    form = state_of(text, view, holders)
+    entries = [entry for entry in view.entries if text in text_of(entry.message)]
+    if form == "verbatim" and all(entry.how != "verbatim" for entry in entries):
+        form = "shortened"
+    at = sorted(index for entry in entries for index in entry.stands_for if index in holders)
+    return Sight(step, step, form, at, cause)
+
+
+def explain(text: str, steps: Iterable[Taken], history: Sequence[Message]) -> dict[str, Any]:
+    """All that `why` knows of a text, as plain JSON: `entered`, `seen`, `now`."""
+    taken = list(steps)
+    found = sights(text, taken, history)
+    holders = [index for index, message in enumerate(history) if text in text_of(message)]
+    entered = [{"message": index, **_origin(history, index)} for index in holders]
+    for place in entered:
+        place["first_seen"] = next((step.step for step in taken
+                                    if step.history > place["message"]), None)
+    return {"text": text, "entered": entered,
+            "seen": [{"first": sight.first, "last": sight.last, "form": sight.form,
+                      "messages": sight.at, "cause": _cause(sight.cause)} for sight in found],
+            "now": {"form": found[-1].form if found else "", **_way_back(
+                holders, taken[-1].view if taken else View())}}
+
+
+def _origin(history: Sequence[Message], index: int) -> dict[str, Any]:
+    """Role, and for a result its tool with the arguments of the call."""
+    message = history[index]
+    if message["role"] != "tool":
+        return {"role": message["role"], "tool": "", "arguments": ""}
+    first = index - 1
+    while first > 0 and history[first]["role"] == "tool":
+        first -= 1
+    calls = calls_of(history[first])
+    made = calls[index - first - 1] if index - first - 1 < len(calls) else None
+    return {"role": "tool", "tool": message.get("name", "") or (made or {}).get("name", ""),
+            "arguments": json.dumps(made["arguments"], ensure_ascii=False) if made else ""}
+
+
+def _cause(record: Record | None) -> dict[str, Any] | None:
+    if record is None:
+        return None
+    payload = record["payload"]
+    return {"seq": record["seq"], **{key: payload[key] for key in (
+        "step", "strategy", "trigger", "before_tokens", "after_tokens")}}
+
+
+def _way_back(holders: Sequence[int], view: View) -> dict[str, Any]:
+    """`handles`: those that the newest view shows of messages that have the text."""
+    shown = sorted({index for entry in view.entries for index in handles(entry)
+                    if index in set(holders)})
+    return {"handles": shown, "log": list(holders)}
+
+
+def lines(found: dict[str, Any]) -> Iterator[str]:
+    """An explanation in words, one line a fact."""
+    entered = found["entered"]
+    if not entered:
+        yield "it was never said in this session"
+        return
+    for place in entered[:SHOWN]:
+        source = place["tool"] and f" of {place['tool']} {place['arguments']}"
+        seen = place["first_seen"]
+        yield (f"entered   message #{place['message']}, {place['role']}{source}, " + (
+            f"first sent at step {seen}" if seen is not None else "never sent"))
+    if len(entered) > SHOWN:
+        yield f"          and {len(entered) - SHOWN} more messages, the last is #{entered[-1]['message']}"
+    for sight in found["seen"]:
+        steps = f"{sight['first']}" if sight["first"] == sight["last"] else (
+            f"{sight['first']}-{sight['last']}")
+        yield f"step {steps:10}{_form(sight)}{_because(sight['cause'])}"
+    yield f"now       {_now(found['now'])}"
+
+
+def _form(sight: dict[str, Any]) -> str:
+    named = ", ".join(f"#{index}" for index in sight["messages"][:SHOWN])
+    more = "" if len(sight["messages"]) <= SHOWN else f" and {len(sight['messages']) - SHOWN} more"
+    return {"verbatim": f"verbatim in {named}{more}", "shortened": f"in a shortened {named}{more}",
+            "summary": "only in a summary", "handle": "not there, behind a handle",
+            "gone": "gone"}[sight["form"]]
+
+
+def _because(cause: dict[str, Any] | None) -> str:
+    if cause is None:
+        return ""
+    return (f": {cause['strategy']} (seq {cause['seq']}, {cause['trigger']}, "
+            f"{cause['before_tokens']} -> {cause['after_tokens']} tokens)")
+
+
+def _now(now: dict[str, Any]) -> str:
+    log = f"message #{now['log'][-1]} of the log has it"
+    if now["handles"]:
+        return f"read_result(handle={now['handles'][-1]}) gives it back; {log}"
+    if now["form"] in ("verbatim", "shortened", "summary"):
+        return f"the model can see it; {log}"
+    return f"the model cannot get it back; {log}"
