@@ -62,14 +62,16 @@ class Plan:
 def results_of(source: Source, plan: Plan, progress: Progress = lambda _: None) -> list[Result]:
     """What comes of a file: a result a session, or one that says what was wrong.
 
-    A result has `session`, `error` or else `rows`, `notes` (sentences), `calls`,
-    `tokens` and `head` (of the session, in tokens), `missed` and `page`.
+    A result has `at` (the number of its source), `session`, and `error` or else `rows`,
+    `notes` (sentences), `calls`, `tokens` and `head` (of the session, in tokens),
+    `missed` and `page`.
     `progress` gets the share of the file that is done, 0 to 1.
     """
     try:
         sessions = open_sessions(source.path)
     except MiniAgentError as error:
-        return [{"session": source.name, "error": str(error), "asked": source.asked}]
+        return [{"at": source.at, "session": source.name, "error": str(error),
+                 "asked": source.asked}]
     return [result_of(session, source, plan, _part(progress, at, len(sessions)))
             for at, session in enumerate(sessions)]
 
@@ -96,7 +98,7 @@ def result_of(session: Session, source: Source, plan: Plan, progress: Progress) 
     size = max(1, len(recording.messages))
     replay(recording, trials, lambda at: progress(at / size))
     notes = notes_of(session, recording)
-    return {"session": name, "rows": [
+    return {"at": source.at, "session": name, "rows": [
                 tallies[window, policy].row(policy, window, tallies[window, BASELINE])
                 for window in plan.windows for policy in plan.names],
             "notes": notes, "calls": recording.tool_calls, "tokens": sum(recording.tokens),

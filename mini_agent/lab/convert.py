@@ -9,10 +9,12 @@ to mend is said in `run_start`.
 from __future__ import annotations
 
 from collections import deque
+from pathlib import Path
 
+from ..errors import UsageError
 from ..evidence import model_calls
 from ..messages import Call, Message, calls_of
-from ..trace import FORMAT, Record, Tracer
+from ..trace import FORMAT, Record, TraceFile, Tracer
 from .sessions import Session
 
 
@@ -51,3 +53,13 @@ def _write_call(tracer: Tracer, step: int, made: Call, result: Message) -> None:
                  arguments=made["arguments"])
     tracer.event("tool_result", step=step, id=result["tool_call_id"], ok=error is None,
                  code=error["code"] if error else None, chars=len(result["content"]))
+
+
+def write_trace(path: Path, records: list[Record], source: Path) -> None:
+    """Write records as a trace. Raises `UsageError` where it would replace its source."""
+    if path.exists() and path.samefile(source):
+        raise UsageError("the trace would replace the log it is made of", place=str(path),
+                         remedy="name another file")
+    with TraceFile(path) as write:
+        for record in records:
+            write(record)

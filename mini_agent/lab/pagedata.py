@@ -67,10 +67,12 @@ from ..messages import Message, calls_of, groups
 from .measures import Tally
 from .recording import Recording
 from .replay import Moment, Trial
+from .summary import summarise
 
 CUT = 1_000            # characters of a text that the page holds
 HISTORY = 1_200_000    # characters of all texts of a session's history
 CHANGES = 1_000_000    # characters of all changes of a session, as JSON
+SESSIONS = 2_500_000   # characters of all sessions of a page, as JSON
 GRID = (4, 5, 6, 7, 10, 12)  # eighths of a window, at which the page shows it too
 Data = dict[str, Any]
 
@@ -206,3 +208,24 @@ def _cut(sizes: Iterable[int]) -> int:
     while cut > 50 and sum(min(size, cut) for size in sizes) > HISTORY:
         cut = cut * 3 // 4
     return cut
+
+
+def page_data(command: str, name: str, facts: Sequence[str], results: Sequence[Data]) -> Data:
+    """All that the page gets; sessions beyond `SESSIONS` characters are only in the table.
+
+    `name` is that of the estimator, `results` what `compare.result_of` makes.
+    """
+    room, shown, notes = SESSIONS, [], []
+    for result in results:
+        size = len(json.dumps(result["page"], ensure_ascii=False))
+        if shown and size > room:
+            notes.append(f"{result['session']}: only in the table, the page would be too large")
+            continue
+        room -= size
+        shown.append(result["page"])
+    rows = [row for result in results for row in result["rows"]]
+    return {"title": ", ".join(result["session"] for result in results[:3]) + (
+                f" and {len(results) - 3} more" if len(results) > 3 else ""),
+            "command": command, "estimator": name, "rows": rows,
+            "summary": summarise(results) if len(results) > 1 else [],
+            "facts": list(facts), "notes": notes, "sessions": shown}

@@ -16,9 +16,10 @@ from ..errors import UsageError
 
 @dataclass(frozen=True)
 class Source:
-    """A file to read. `asked`: the user named it, so that a fault in it is an error;
-    a file that was found in a folder may also be something else than a session."""
+    """A file to read, the one number `at`. `asked`: the user named it, so that a fault in
+    it is an error; a file that was found in a folder may be something else than a session."""
 
+    at: int
     path: str
     name: str
     size: int
@@ -44,8 +45,8 @@ def find_sources(paths: Sequence[str]) -> list[Source]:
         for file in inside:
             found.setdefault(file, False)
     top = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in found])
-    return [Source(path, Path(os.path.relpath(os.path.abspath(path), top)).as_posix(),
-                   _size(path), asked) for path, asked in found.items()]
+    return [Source(at, path, Path(os.path.relpath(os.path.abspath(path), top)).as_posix(),
+                   _size(path), asked) for at, (path, asked) in enumerate(found.items())]
 
 
 def _size(path: str) -> int:

@@ -6,11 +6,11 @@ its records, and of a session that is replayed under a policy; both come as `Tak
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..compression.policies import Policy
-from ..compression.view import Entry, View, rebuild
+from ..compression.view import Entry, View, apply, from_payload, rebuild
 from ..tokens import Estimator
 from ..trace import Record
 from .recording import Recording
@@ -20,13 +20,12 @@ from .replay import Moment, Trial, replay
 @dataclass(frozen=True, slots=True)
 class Taken:
     """One model call: its step, `history` messages said before it, the entries that
-    `arrived` since the last call, the change records since then, and the view sent."""
+    `arrived` since the last call, and the records of the changes since then."""
 
     step: int
     history: int
     arrived: Sequence[Entry]
     changes: Sequence[Record]
-    view: View
 
 
 def steps_of_trace(records: Sequence[Record], estimate: Estimator) -> Iterator[Taken]:
@@ -41,8 +40,19 @@ def steps_of_trace(records: Sequence[Record], estimate: Estimator) -> Iterator[T
         elif record["event"] == "context_compression":
             changes.append(record)
         elif record["event"] == "model_call":
-            yield Taken(record["payload"]["step"], size, arrived, changes, View(view.entries))
+            yield Taken(record["payload"]["step"], size, arrived, changes)
             arrived, changes = [], []
+
+
+def views(steps: Iterable[Taken]) -> Iterator[tuple[Taken, View]]:
+    """Each step with the view that was sent; it changes as the next one is asked for."""
+    view = View()
+    for taken in steps:
+        for entry in taken.arrived:
+            view.append(entry)
+        for record in taken.changes:
+            view = apply(view, from_payload(record["payload"]))
+        yield taken, view
 
 
 def steps_of_replay(recording: Recording, policy: Policy, window: int) -> list[Taken]:
@@ -52,8 +62,7 @@ def steps_of_replay(recording: Recording, policy: Policy, window: int) -> list[T
     def note(moment: Moment) -> None:
         changes = [record for record in moment.records
                    if record["event"] == "context_compression"]
-        taken.append(Taken(moment.step, moment.at, moment.arrived, changes,
-                           View(moment.view.entries)))
+        taken.append(Taken(moment.step, moment.at, moment.arrived, changes))
 
     replay(recording, [Trial(recording, policy, window, [note])])
     return taken

@@ -33,8 +33,9 @@ class Sight:
     cause: Record | None = None
 
 
-def sights(text: str, steps: Iterable[Taken], history: Sequence[Message]) -> list[Sight]:
-    """The forms in which `text` was seen, step after step; [] if it was never said."""
+def sights(text: str, steps: Iterable[Taken],
+           history: Sequence[Message]) -> tuple[list[Sight], View]:
+    """The forms in which `text` was seen, step after step, and the last view."""
     where = [index for index, message in enumerate(history) if text in text_of(message)]
     found: list[Sight] = []
     view = View()
@@ -54,7 +55,7 @@ def sights(text: str, steps: Iterable[Taken], history: Sequence[Message]) -> lis
             if not found or (sight.form, sight.at) != (found[-1].form, found[-1].at):
                 found.append(sight)
         found[-1].last = taken.step
-    return [sight for sight in found if sight.form]
+    return [sight for sight in found if sight.form], view
 
 
 def _look(text: str, view: View, holders: set[int], step: int, cause: Record | None) -> Sight:
@@ -70,7 +71,7 @@ def _look(text: str, view: View, holders: set[int], step: int, cause: Record | N
 def explain(text: str, steps: Iterable[Taken], history: Sequence[Message]) -> dict[str, Any]:
     """All that `why` knows of a text, as plain JSON: `entered`, `seen`, `now`."""
     taken = list(steps)
-    found = sights(text, taken, history)
+    found, last = sights(text, taken, history)
     holders = [index for index, message in enumerate(history) if text in text_of(message)]
     entered = [{"message": index, **_origin(history, index)} for index in holders]
     for place in entered:
@@ -80,7 +81,7 @@ def explain(text: str, steps: Iterable[Taken], history: Sequence[Message]) -> di
             "seen": [{"first": sight.first, "last": sight.last, "form": sight.form,
                       "messages": sight.at, "cause": _cause(sight.cause)} for sight in found],
             "now": {"form": found[-1].form if found else "", **_way_back(
-                holders, taken[-1].view if taken else View())}}
+                holders, last)}}
 
 
 def _origin(history: Sequence[Message], index: int) -> dict[str, Any]:

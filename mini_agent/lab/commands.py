@@ -1,0 +1,139 @@
+"""Milestone 6: the lab's commands on the command line.
+
+Here are their options and examples; what they do is imported when they are run, so
+that the other commands start fast.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageError
+
+Add = Callable[..., argparse.ArgumentParser]  # cli.add_command
+
+
+def add_commands(commands: Any, add: Add) -> None:
+    """All commands of the lab."""
+    for command in (_add_compare, _add_why, _add_check, _add_convert):
+        command(commands, add)
+
+
+def _add_compare(commands: Any, add: Add) -> None:
+    from .limits import FAILURES
+
+    parser = add(commands, "compare", "replay recorded sessions under policies, and measure",
+                 "workspace/sessions --policy published,naive --window 2000,8k", _compare)
+    parser.add_argument("sessions", nargs="*", metavar="SESSION",
+                        help="a log of any known agent, a trace, a task file, or a folder")
+    parser.add_argument("--policy", metavar="A,B", default="",
+                        help="policies (default: all; see mini-agent policies)")
+    parser.add_argument("--window", metavar="N,M", default="32k",
+                        help="windows in tokens, 32k for 32000 (default: %(default)s)")
+    parser.add_argument("--estimator", default="runs", metavar="NAME",
+                        help="what counts the tokens (default: %(default)s)")
+    parser.add_argument("--fact", action="append", default=[], metavar="TEXT",
+                        help="where is this text at the end? @FILE: one text a line")
+    parser.add_argument("--evidence", nargs="?", type=int, const=20, metavar="N",
+                        help="list what was missing, the N largest items (default: 20)")
+    parser.add_argument("--no-evidence", action="store_true",
+                        help="leave the evidence out, which takes most of the time")
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    parser.add_argument("--csv", action="store_true", help="print the rows as CSV")
+    parser.add_argument("--html", metavar="PAGE", help="write a page of one file")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N",
+                        help="work on so many files at a time (default: %(default)s)")
+    parser.add_argument("--shard", metavar="K/N", help="do the Kth of N shares, print it as JSON")
+    parser.add_argument("--merge", nargs="+", metavar="SHARE", help="put shares together")
+    parser.add_argument("--max-peak", type=int, metavar="N", help="fail over so many tokens")
+    parser.add_argument("--min-recall", type=float, metavar="X", help="fail under this far recall")
+    parser.add_argument("--fail-on", default="", metavar="A,B",
+                        help=f"fail on any of {', '.join(FAILURES)}")
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from .run_compare import run
+
+    return run(options, sys.stdout, sys.stderr)
+
+
+def _add_why(commands: Any, add: Add) -> None:
+    parser = add(commands, "why", "when could the model see a text, and what took it away",
+                 'traces/m3-trace.jsonl "ValueError"', _why)
+    parser.add_argument("trace", metavar="TRACE", help="a trace, or a session of another agent")
+    parser.add_argument("text", metavar="TEXT")
+    parser.add_argument("--policy", default="", help="replay the session under this policy first")
+    parser.add_argument("--window", metavar="N", default="32k",
+                        help="the window of the replay (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print all that is known as JSON")
+
+
+def _why(options: argparse.Namespace) -> int:
+    from .look import steps_at
+    from .why import explain, lines
+
+    if not options.text:
+        raise UsageError("an empty text is everywhere", place="TEXT",
+                         remedy="give the text that the model should have known")
+    found = False
+    for name, steps, history in steps_at(options.trace, options.policy, options.window):
+        explained = explain(options.text, steps, history)
+        found = found or bool(explained["entered"])
+        if options.json:
+            print(json.dumps({"session": name, **explained}, ensure_ascii=False))
+            continue
+        print(f"{name}: {options.text!r}")
+        for line in lines(explained):
+            print(f"  {line}")
+    return 0 if found else 1
+
+
+def _add_check(commands: Any, add: Add) -> None:
+    parser = add(commands, "check", "find what is wrong in transcripts and traces",
+                 "traces/m3-trace.jsonl", _check)
+    parser.add_argument("files", nargs="+", metavar="FILE")
+
+
+def _check(options: argparse.Namespace) -> int:
+    from .check import check_file
+
+    status = 0
+    for path in options.files:
+        for line in check_file(path):
+            print(line)
+            status = 1
+    return status
+
+
+def _add_convert(commands: Any, add: Add) -> None:
+    parser = add(commands, "convert", "make a trace of another agent's log",
+                 "session.jsonl --trace traces/session.jsonl", _convert)
+    parser.add_argument("file", metavar="FILE")
+    parser.add_argument("--trace", metavar="OUT", help="write it there (default: print it)")
+    parser.add_argument("--session", type=int, default=1, metavar="N",
+                        help="which one, where a file has several (default: %(default)s)")
+
+
+def _convert(options: argparse.Namespace) -> int:
+    from ..trace import line
+    from .convert import records_of, write_trace
+    from .sessions import open_sessions
+
+    sessions = open_sessions(options.file)
+    if not 1 <= options.session <= len(sessions):
+        raise UsageError(f"there is no session {options.session}", place=options.file,
+                         value=options.session, remedy=f"it has {len(sessions)}")
+    if len(sessions) > 1:
+        print(f"mini-agent: session {options.session} of {len(sessions)} in {options.file}",
+              file=sys.stderr)
+    records = records_of(sessions[options.session - 1])
+    if options.trace:
+        write_trace(Path(options.trace), records, Path(options.file))
+    else:
+        sys.stdout.writelines(map(line, records))
+    return 0

@@ -1,0 +1,66 @@
+"""Milestone 6: a file, given on the command line, as steps that can be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ..errors import UsageError
+from ..messages import Message
+from ..tokens import Estimator, estimator
+from ..trace import Trace, parse_record, read_trace
+from .extremes import lab_policy
+from .recording import Recording
+from .sessions import open_sessions
+from .steps import Taken, steps_of_replay, steps_of_trace
+
+Looked = tuple[str, Sequence[Taken], Sequence[Message]]
+
+
+def steps_at(path: str, policy: str = "", window: str = "") -> Iterator[Looked]:
+    """(name, steps, history) of each session in a file.
+
+    A trace shows what its run sent; with a policy, and for any other log, the session
+    is replayed (under `none` if no policy is named).
+    """
+    if not policy and is_trace(path):
+        trace = read_trace(Path(path))
+        yield Path(path).name, list(steps_of_trace(trace.records, counted_by(trace))), trace.messages()
+        return
+    for session in open_sessions(path):
+        recording = Recording(session.name, session.format, session.messages, estimator())
+        yield session.name, steps_of_replay(
+            recording, lab_policy(policy or "none", recording), tokens_of(window)), session.messages
+
+
+def counted_by(trace: Trace) -> Estimator:
+    """The estimator that made the numbers of a trace."""
+    start = next(trace.events("run_start"), {})
+    return estimator(start.get("estimator", "runs"))
+
+
+def is_trace(path: str) -> bool:
+    """Whether the first line of a file is a record of ours."""
+    try:
+        with open(path, "rb") as file:
+            parse_record(file.readline())
+    except OSError as error:
+        raise UsageError(f"the file cannot be read ({error.strerror})", place=path,
+                         remedy="name a trace or a recorded session") from error
+    except ValueError:
+        return False
+    return True
+
+
+def tokens_of(text: str) -> int:
+    """A window as it is typed: 32000, or 32k. Raises `UsageError`."""
+    number = text.strip().lower()
+    factor = 1_000 if number.endswith("k") else 1
+    number = number.removesuffix("k")
+    if not number.isdecimal() or not number.isascii() or len(number) > 12:
+        raise UsageError(f"no window {text!r}", place="--window", value=text,
+                         remedy="give tokens, as 32000 or 32k")
+    if int(number) == 0:
+        raise UsageError("a window of 0 tokens holds nothing", place="--window", value=0,
+                         remedy="give a positive number of tokens")
+    return int(number) * factor

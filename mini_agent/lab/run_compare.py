@@ -1,0 +1,206 @@
+"""Milestone 6: the command `compare`, from its options to its outputs.
+
+An interrupt keeps the sessions that are done: they are printed as ever, and the exit
+status is 130. A share (`--shard`) is JSON with all that came of its files; `--merge`
+makes of all shares what one call would have made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TextIO
+
+from ..compression.policies import policy_names
+from ..errors import UsageError
+from .compare import Plan, Result, compare
+from .limits import FAILURES, Limits
+from .look import tokens_of
+from .pagedata import grid, page_data
+from .progress import ProgressLine
+from .sources import find_sources, shard
+from .summary import summarise
+from .tables import as_csv, as_json, missed_lines, session_table, summary_table
+
+SHARE_FORMAT = 1
+
+
+def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
+    """Exit status 0, 1 (a bound is broken), 2 (a file could not be read) or 130."""
+    limits = _limits(options)
+    paths, plan, results, interrupted = (
+        (*merge(options.merge), False) if options.merge else _work(options, err))
+    if options.shard:
+        out.write(json.dumps({"compare": SHARE_FORMAT, "shard": options.shard, "paths": paths,
+                              "plan": asdict(plan), "results": results},
+                             ensure_ascii=False) + "\n")
+        return 130 if interrupted else 0
+    good = [result for result in results if "rows" in result]
+    wrong = _tell_faults(results, err)
+    if not good and not interrupted:
+        if not wrong:
+            raise UsageError("there is no session in it", place=" ".join(paths),
+                             remedy="name a recorded session or a folder of them")
+        return 2
+    _print(options, plan, good, out)
+    if options.html:
+        _write_page(Path(options.html), paths, plan, good, err)
+    broken = list(limits.broken([row for result in good for row in result["rows"]],
+                                plan.policies))
+    for text in broken:
+        err.write(f"mini-agent: {text}\n")
+    if interrupted:
+        err.write(f"mini-agent: interrupted, {len(good)} sessions are done\n")
+        return 130
+    return 2 if wrong else 1 if broken else 0
+
+
+def _work(options: argparse.Namespace, err: TextIO) -> tuple[list[str], Plan, list[Result], bool]:
+    """Paths, plan, results so far, and whether an interrupt came."""
+    if not options.sessions:
+        raise UsageError("there is no session to compare", place="SESSION",
+                         remedy="name a recorded session or a folder of them")
+    if options.jobs < 1:
+        raise UsageError(f"{options.jobs} jobs do nothing", place="--jobs", value=options.jobs,
+                         remedy="give 1 or more")
+    plan = _plan(options)
+    plan.check()
+    sources = find_sources(options.sessions)
+    if options.shard:
+        sources = shard(sources, options.shard)
+    line = ProgressLine(sum(source.size for source in sources), err, time.monotonic)
+    results: list[Result] = []
+    interrupted = False
+    try:
+        for result in compare(sources, plan, options.jobs, line):
+            results.append(result)
+    except KeyboardInterrupt:
+        interrupted = True
+    line.end()
+    return options.sessions, plan, results, interrupted
+
+
+def _plan(options: argparse.Namespace) -> Plan:
+    policies = tuple(filter(None, options.policy.split(","))) or tuple(policy_names())
+    windows = tuple(dict.fromkeys(tokens_of(text) for text in options.window.split(",")))
+    if options.no_evidence and options.evidence is not None:
+        raise UsageError("--evidence and --no-evidence contradict each other", place="--evidence",
+                         remedy="give one of them")
+    page = bool(options.html or options.shard)
+    return Plan(policies, windows, options.estimator, _facts(options.fact),
+                evidence=not options.no_evidence, misses=options.evidence is not None,
+                page=page, grid=grid(windows) if page else ())
+
+
+def _facts(given: Sequence[str]) -> tuple[str, ...]:
+    """The probes; @FILE stands for the lines of a file. Raises `UsageError`."""
+    facts: list[str] = []
+    for text in given:
+        if not text.startswith("@"):
+            facts.append(text)
+            continue
+        try:
+            facts += Path(text[1:]).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError("the file of facts cannot be read", place=text[1:],
+                             remedy="give a text file with a fact a line") from error
+    return tuple(dict.fromkeys(fact for fact in facts if fact.strip()))
+
+
+def _limits(options: argparse.Namespace) -> Limits:
+    fail_on = tuple(filter(None, options.fail_on.split(",")))
+    for name in fail_on:
+        if name not in FAILURES:
+            raise UsageError(f"nothing fails on {name!r}", place="--fail-on", value=name,
+                             remedy=f"known are: {', '.join(FAILURES)}")
+    return Limits(options.max_peak, options.min_recall, fail_on)
+
+
+def merge(paths: Sequence[str]) -> tuple[list[str], Plan, list[Result]]:
+    """Paths, plan and results of all shares of a comparison. Raises `UsageError`."""
+    shares = [_read_share(path) for path in paths]
+    first = shares[0]
+    numbers = sorted(share["shard"] for share in shares)
+    for path, share in zip(paths, shares):
+        if (share["plan"], share["paths"]) != (first["plan"], first["paths"]):
+            raise UsageError("this share is of another comparison", place=path,
+                             remedy="merge shares of one and the same call")
+    of = int(first["shard"].partition("/")[2])
+    if numbers != sorted(f"{number}/{of}" for number in range(1, of + 1)):
+        raise UsageError(f"shares {', '.join(numbers)} are not all {of} of them, each once",
+                         place="--merge", value=numbers, remedy="name each share once")
+    plan = Plan(**{key: tuple(value) if isinstance(value, list) else value
+                   for key, value in first["plan"].items()})
+    results = sorted((result for share in shares for result in share["results"]),
+                     key=lambda result: result["at"])
+    return first["paths"], plan, results
+
+
+def _read_share(path: str) -> dict[str, Any]:
+    try:
+        share = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError("the share cannot be read", place=path,
+                         remedy="give what compare --shard has printed") from error
+    if not isinstance(share, dict) or share.get("compare") != SHARE_FORMAT:
+        raise UsageError("this is no share of a comparison", place=path,
+                         remedy="give what compare --shard has printed")
+    return share
+
+
+def _tell_faults(results: Sequence[Result], err: TextIO) -> bool:
+    """Say which files could not be read; True if one of them was asked for by name."""
+    for result in results:
+        if "error" in result:
+            skipped = "" if result["asked"] else "left out: "
+            err.write(f"mini-agent: {skipped}{result['error']}\n")
+    return any(result.get("asked") for result in results)
+
+
+def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
+           out: TextIO) -> None:
+    rows = [row for result in results for row in result["rows"]]
+    if options.json or options.csv:
+        out.write(as_json(rows) if options.json else as_csv(rows))
+        return
+    if len(results) == 1:
+        out.writelines(f"{line}\n" for line in session_table(results[0]))
+    else:
+        out.write(f"{len(results)} sessions, estimator {plan.estimator}\n")
+        out.writelines(f"{line}\n" for line in summary_table(summarise(results)))
+    if options.evidence is not None:
+        out.writelines(f"{line}\n" for line in missed_lines(results, options.evidence))
+
+
+def _write_page(path: Path, paths: Sequence[str], plan: Plan, results: Sequence[Result],
+                err: TextIO) -> None:
+    from .page import render
+
+    page = render(page_data(command_of(paths, plan, str(path)), plan.estimator, plan.facts, results))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"the page cannot be written ({error.strerror})", place=str(path),
+                         remedy="name a file in a folder that you may write to") from error
+    err.write(f"mini-agent: the page is {path} ({os.stat(path).st_size // 1024} KB)\n")
+
+
+def command_of(paths: Sequence[str], plan: Plan, page: str) -> str:
+    """The command line that makes a page again; how the work was shared is not in it."""
+    plain = Plan(plan.policies, plan.windows)
+    words = ["mini-agent", "compare", *paths, "--policy", ",".join(plan.policies),
+             "--window", ",".join(map(str, plan.windows))]
+    if plan.estimator != plain.estimator:
+        words += ["--estimator", plan.estimator]
+    for fact in plan.facts:
+        words += ["--fact", fact]
+    if not plan.evidence:
+        words.append("--no-evidence")
+    return shlex.join([*words, "--html", page])
