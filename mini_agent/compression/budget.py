@@ -28,10 +28,16 @@ class Budget:
     hard: int = 0
     target: int = 0
     by_hand: int = 0
+    scale: bool = True
 
     def scaled(self, number: int) -> int:
-        """An absolute number for 200,000 tokens, for this window, rounded down."""
-        return number if self.window is None else number * self.window // FULL_WINDOW
+        """An absolute number for 200,000 tokens, for this window, rounded down.
+
+        It stays as it is where there is no window, or the policy does not scale.
+        """
+        if self.window is None or not self.scale:
+            return number
+        return number * self.window // FULL_WINDOW
 
 
 def make_budget(window: int | None, *, trigger: str | int | None = None,
@@ -49,20 +55,20 @@ def make_budget(window: int | None, *, trigger: str | int | None = None,
     if window < 1:
         raise UsageError(f"a window of {window} tokens holds nothing", place="window",
                          value=window, remedy="give a positive number of tokens")
-    share = Budget(window).scaled if scale else int
+    share = Budget(window, scale=scale).scaled
     hard = window - share(reserve)
     soft = hard - share(margin)
     if trigger is not None:
         soft = min(hard, tokens_at(trigger, window, max_output, scale))
     goal = soft if target is None else min(soft, tokens_at(target, window, max_output, scale))
     by_hand = max(soft, hard - share(HAND_MARGIN)) if margin else soft
-    return Budget(window, soft, hard, goal, by_hand)
+    return Budget(window, soft, hard, goal, by_hand, scale)
 
 
 def tokens_at(trigger: str | int, window: int, max_output: int | None = None,
               scale: bool = True) -> int:
     """The tokens of a trigger: number, "80%", "-16384", "-min(20000,max_output)"."""
-    share = Budget(window).scaled if scale else int
+    share = Budget(window, scale=scale).scaled
     if isinstance(trigger, int):
         return share(trigger)
     if match := _SHARE.fullmatch(trigger):
