@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import LawError
-from ..messages import calls_of, pairing_faults
+from ..messages import Message, calls_of, pairing_faults
 from .pins import Pins
 from .view import Change, Entry, View
 
@@ -28,13 +28,15 @@ class Protection:
     `verbatim` are messages that stay as they are. `tail` is the view index from
     which on nothing is dropped or summarised; results there may be shortened if
     `shorten_tail` says so (the published policy does it). `pins` are carried word
-    for word by whatever takes the place of their message.
+    for word by whatever takes the place of their message. `history` tells what the
+    words of a message were that stands behind a summary already.
     """
 
     verbatim: frozenset[int] = frozenset()
     tail: int = 0
     shorten_tail: bool = True
     pins: Pins = Pins()
+    history: Sequence[Message] = ()
 
 
 def tail_start(view: View, keep: int) -> int:
@@ -103,7 +105,8 @@ def _protection(before: View, _: View, change: Change, protection: Protection) -
     for at in change.affected:
         entry = before[at]
         for index in entry.stands_for:
-            if index in protection.verbatim and not _still_said(entry, standing.get(index)):
+            if index in protection.verbatim and not _still_said(
+                    protection.history[index], standing.get(index)):
                 return f"message {index} has to stay verbatim"
         if at >= protection.tail and not _shortened_only(entry, standing, protection):
             return f"entry {at} belongs to the protected tail"
@@ -118,13 +121,13 @@ def _pin_fault(before: View, change: Change, protection: Protection) -> str:
     return ""
 
 
-def _still_said(entry: Entry, standing: Entry | None) -> bool:
+def _still_said(said: Message, standing: Entry | None) -> bool:
     """Whether the words are still there: as they were, or whole inside a summary."""
     if standing is None:
         return False
-    if standing.message == entry.message:
+    if standing.message == said:
         return True
-    return standing.how == "summary" and entry.message["content"] in standing.message["content"]
+    return standing.how == "summary" and said["content"] in standing.message["content"]
 
 
 def _shortened_only(entry: Entry, standing: Mapping[int, Entry],

@@ -37,6 +37,15 @@ class Shelf(Protocol):
 
 
 @dataclass(frozen=True)
+class Stage:
+    """A stage of the work that has ended: the history messages from `start` to `stop`."""
+
+    name: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
 class Scene:
     """The situation in which a strategy is asked.
 
@@ -46,6 +55,8 @@ class Scene:
     of a summary of these history messages and may raise `StrategyError`. `tools`
     are the names of the tools that the agent has: no text may name another. `shelf`
     keeps what leaves the view; a strategy that needs one says so where it is None.
+    `stages` are the stages of the work that have ended, oldest first; `rounds` says
+    how many summaries this session has had.
     """
 
     step: int
@@ -61,6 +72,8 @@ class Scene:
     pins: Pins = Pins()
     tools: frozenset[str] = frozenset()
     shelf: Shelf | None = None
+    stages: tuple[Stage, ...] = ()
+    rounds: int = 0
 
     def entry(self, message: Message, stands_for: Sequence[int], how: str) -> Entry:
         """An entry with its tokens counted; its text carries the pins of what it stands for."""

@@ -56,6 +56,7 @@ class ContextWindow:
         self.pins = Pins()
         self._breaker, self._skips = Breaker(), Skips()
         self.drift = Drift()
+        self._rounds = 0                             # summaries applied so far
 
     @property
     def tokens(self) -> int:
@@ -186,6 +187,7 @@ class ContextWindow:
         for at, _ in change.inserts:
             self._sent += at < self._sent
         self.view = after
+        self._rounds += any(entry.how == "summary" for _, entry in change.inserts)
         self._skips.clear()
 
     def _skip(self, step: int, name: str, reason: str, **numbers: Any) -> None:
@@ -203,7 +205,7 @@ class ContextWindow:
         return Scene(step, self._history, goal, self.budget,
                      self._estimate, self.texts, self.protection(), self._sent,
                      self.policy.frozen, self._summariser, self.pins, self._tools,
-                     shelf=self._shelf)
+                     shelf=self._shelf, rounds=self._rounds)
 
     def protection(self) -> Protection:
         """What no strategy may touch in the view as it is now."""
@@ -211,7 +213,7 @@ class ContextWindow:
         users = protected_users(self._users, int(share))
         return Protection(frozenset(users.union(self._heads)),
                           tail_start(self.view, self.policy.protect_last),
-                          self.policy.shorten_tail, self.pins)
+                          self.policy.shorten_tail, self.pins, self._history)
 
     def _refuse_overflow(self, step: int) -> None:
         """The view is what is asked from here on; over hard the overflow is raised."""

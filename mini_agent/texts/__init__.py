@@ -1,6 +1,7 @@
 """Every text that the harness puts into a window, in English and in Chinese.
 
-One table: a key, the English text, the Chinese text, with `str.format` fields.
+A key, the English text, the Chinese text, with `str.format` fields: short ones in
+the table here, those of a room with many in a file of their own beside it.
 Nothing else in the program may write prose for the model, so that a run speaks
 one language from its first tool result to its last summary.
 """
@@ -10,6 +11,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Any
+
+from .summaries import SUMMARIES
 
 LANGUAGES = ("en", "zh")
 _HAN = re.compile("[\u4e00-\u9fff]")
@@ -244,6 +247,7 @@ TEXTS: dict[str, tuple[str, str]] = {
                     "{operator} 需要 shell(若是参数请加引号);{hint}"),
     "bad_command": ("command: {reason}: {command}", "command: {reason}: {command}"),
     "empty_command": ("it has no program to run, or a NUL", "没有要运行的程序,或含有 NUL"),
+    **SUMMARIES,
 }
 
 
