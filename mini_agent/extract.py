@@ -1,16 +1,39 @@
 """Milestone 3: summaries that copy and never invent.
 
-The scripted model has no mind to summarise with, so it quotes: of every step the
-action as it was said and the first line of each result. The same messages give
-the same text. What is left out: judgement, which is what a live model adds.
+The scripted model has no mind to summarise with, so it quotes: what was said, the
+first line of each result, the message of each error. The same messages give the
+same text. A form (`forms.py`) is a list of sections, and each section is one
+function below. What is left out: judgement, which is what a live model adds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from .messages import Message
+from .actions import CHANGED, READ, deeds
+from .forms import DRAFTED, FORMS, asked, heading
+from .messages import Message, calls_of
 from .texts import Texts
+from .words import words
+
+MAX_LINES = 12    # lines of a section, the newest; what is older is in the run log
+MAX_CHARS = 200   # characters of a quoted line
+_DECIDED = re.compile(r"\b(because|instead|decided?|choose|chose|rather than|switch|so that)\b"
+                      r"|因为|所以|因此|决定|改用|换成|而不是", re.IGNORECASE)
+_BOX = re.compile(r"^\s*(?:[-*]|\d+\.) \[([ xX])\] (.+)$", re.MULTILINE)
+
+
+def summary(form: str, messages: Sequence[Message], texts: Texts) -> str:
+    """The summary of `messages` in a form of `FORMS`; KeyError for another name."""
+    if not FORMS[form]:
+        return rolling(messages, texts)
+    text = "\n".join(line for section in asked(form)
+                     for line in (heading(section, texts), *lines(section, messages, texts)))
+    if form not in DRAFTED:
+        return text
+    return f"<analysis>\n{draft(messages, texts)}\n</analysis>\n<summary>\n{text}\n</summary>"
 
 
 def rolling(messages: Sequence[Message], texts: Texts) -> str:
@@ -35,3 +58,161 @@ def _result(message: Message, texts: Texts) -> str:
     rows = message["content"].splitlines()
     line = texts("rolling_result", name=message["name"], line=rows[0] if rows else "")
     return line + texts("rolling_lines", lines=len(rows)) if len(rows) > 1 else line
+
+
+def draft(messages: Sequence[Message], texts: Texts) -> str:
+    """What a full summary is thought over with before it is written, then thrown away."""
+    roles = Counter(message["role"] for message in messages)
+    return texts("draft", count=len(messages), users=roles["user"], actions=roles["assistant"],
+                 results=roles["tool"])
+
+
+def lines(section: str, messages: Sequence[Message], texts: Texts) -> list[str]:
+    """The lines of one section, the newest `MAX_LINES` of them, each once."""
+    found = list(dict.fromkeys(_SECTIONS[section](messages, texts)))
+    return found[-MAX_LINES:] or [texts("said_none")]
+
+
+def clip(text: str, limit: int = MAX_CHARS) -> str:
+    """`text` on one line, cut at `limit` characters with a mark that says so."""
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[:limit - 1] + "…"
+
+
+def _steps(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
+    """What was done: each action as it was said, and what came back."""
+    for message in messages:
+        if message["role"] == "assistant":
+            yield texts("said_action", text=_action(message, texts))
+        elif message["role"] == "tool":
+            yield _returned(message, texts)
+
+
+def _action(message: Message, texts: Texts) -> str:
+    names = ", ".join(call["name"] for call in calls_of(message))
+    return clip(message["content"]) or texts("said_called", names=names)
+
+
+def _returned(message: Message, texts: Texts) -> str:
+    if error := message.get("error"):
+        return texts("said_error", name=message["name"], code=error["code"],
+                     text=clip(error["message"]))
+    first = next((row for row in message["content"].splitlines() if row.strip()), "")
+    return texts("said_result", name=message["name"], text=clip(first))
+
+
+def _actions(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
+    for message in messages:
+        if message["role"] == "assistant":
+            yield texts("said_action", text=_action(message, texts))
+
+
+def _decisions(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
+    for message in messages:
+        if message["role"] == "assistant" and _DECIDED.search(message["content"]):
+            yield texts("said_action", text=clip(message["content"]))
+
+
+def _current(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
+    return _steps(messages[-6:], texts)
+
+
+def _next(messages: Sequence[Message], texts: Texts) -> list[str]:
+    return list(_actions(messages, texts))[-1:]
+
+
+def _errors(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
+    """Each failed result, with what the assistant said next."""
+    for number, message in enumerate(messages):
+        if message["role"] != "tool" or not message.get("error"):
+            continue
+        after = next((item for item in messages[number + 1:] if item["role"] == "assistant"), None)
+        if after is None:
+            yield _returned(message, texts)
+            continue
+        error = message["error"]
+        yield texts("said_fix", name=message["name"], code=error["code"],
+                    text=clip(error["message"]), fix=_action(after, texts))
+
+
+def _blocked(messages: Sequence[Message], texts: Texts) -> list[str]:
+    """The last error, if nothing of that tool has worked since."""
+    results = [message for message in messages if message["role"] == "tool"]
+    if not results or not results[-1].get("error"):
+        return []
+    return [_returned(results[-1], texts)]
+
+
+def _findings(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
+    return (_returned(message, texts) for message in messages if message["role"] == "tool")
+
+
+def _users(messages: Sequence[Message], texts: Texts) -> list[str]:
+    """Users' words are carried by the harness, so a section only points there."""
+    return [texts("see_users")] if any(item["role"] == "user" for item in messages) else []
+
+
+def _concepts(messages: Sequence[Message], texts: Texts) -> list[str]:
+    """The identifiers named most often, the first named first among equals."""
+    named = Counter(word for message in messages for word in words(_said(message)))
+    return [texts("said_action", text=", ".join(word for word, _ in named.most_common(12)))] \
+        if named else []
+
+
+def _said(message: Message) -> str:
+    strings = (value for call in calls_of(message) for value in call["arguments"].values()
+               if isinstance(value, str))
+    return "\n".join((message["content"][:4 * MAX_CHARS], *strings))
+
+
+def boxes(messages: Sequence[Message]) -> dict[str, bool]:
+    """The points of task lists that the assistant wrote: text, and whether it is ticked.
+
+    A list is text with `- [ ]` and `- [x]`, said or written into a file; of a point
+    that stands in several the newest counts. What tools printed is not looked at.
+    """
+    found: dict[str, bool] = {}
+    for message in messages:
+        if message["role"] == "assistant":
+            for tick, point in _BOX.findall(_whole(message)):
+                found.pop(point, None)
+                found[point] = tick != " "
+    return found
+
+
+def _whole(message: Message) -> str:
+    strings = (value for call in calls_of(message) for value in call["arguments"].values()
+               if isinstance(value, str))
+    return "\n".join((message["content"], *strings))
+
+
+def _open(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
+    return (texts("said_action", text=clip(point))
+            for point, ticked in boxes(messages).items() if not ticked)
+
+
+def _files(*wanted: str) -> Callable[[Sequence[Message], Texts], Iterator[str]]:
+    """Files with what was last done to them, the newest last."""
+    def listed(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
+        last: dict[str, str] = {}
+        for deed in deeds(messages):
+            what = CHANGED if CHANGED in (deed.what, last.pop(deed.path, "")) else READ
+            last[deed.path] = what
+        return (texts(f"said_{what}", path=clip(path)) for path, what in last.items()
+                if what in wanted)
+    return listed
+
+
+Section = Callable[[Sequence[Message], Texts], Iterable[str]]
+_SECTIONS: dict[str, Section] = {
+    "request": _users, "goal": _users, "constraints": _users, "instructions": _users,
+    "concepts": _concepts, "critical": _concepts,
+    "files": _files(READ, CHANGED), "relevant": _files(READ, CHANGED),
+    "read_files": _files(READ), "changed_files": _files(CHANGED),
+    "errors": _errors, "blocked": _blocked,
+    "solving": _actions, "decisions": _decisions,
+    "done": _steps, "progress": _steps, "accomplished": _steps,
+    "result": _findings, "discoveries": _findings,
+    "pending": _open, "left": _open, "remaining": _open,
+    "current": _current, "doing": _current, "next": _next,
+}

@@ -62,7 +62,7 @@ class ScriptedModel:
             return ""
         if outcome == "long":
             return "\n".join(message["content"] for message in messages) * LONG_SUMMARY
-        return getattr(extract, form)(messages, self._texts)
+        return extract.summary(form, messages, self._texts)
 
 
 def _call(made: dict[str, Any], call_id: str, inject: str) -> Call:

@@ -1,0 +1,62 @@
+"""Milestone 3: what a call did to which file, read off its name and arguments.
+
+Agents name their tools differently (`read_file`, `Read`, `str_replace_editor` with
+a command), so a call is judged by the words in it. What this module leaves out:
+commands of a shell, whose effect nobody can read off their text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from .messages import Call, Message, answered, calls_of, groups
+
+READ, CHANGED = "read", "changed"
+_PATHS = ("path", "file_path", "filepath", "filename", "file", "absolute_path", "notebook_path")
+_READS = {"read", "view", "open", "cat"}
+_CHANGES = {"write", "edit", "multiedit", "create", "replace", "insert", "append", "patch"}
+_LOOKS = {"search", "list", "grep", "find", "glob", "tree"}
+_WORD = re.compile(r"[A-Z]?[a-z]+")
+
+
+class Deed(NamedTuple):
+    """A file was read or changed: the position of the call's message and of its result."""
+
+    path: str
+    what: str
+    call: Call
+    result: int
+
+
+def target(call: Call) -> str:
+    """The path that a call names, "" if it names none."""
+    arguments = call["arguments"]
+    return next((value for key in _PATHS
+                 if isinstance(value := arguments.get(key), str) and value), "")
+
+
+def kind(call: Call) -> str:
+    """`READ`, `CHANGED`, or "" for a call that does neither to a named file."""
+    command = call["arguments"].get("command")
+    said = f"{call['name']} {command}" if isinstance(command, str) and len(command) < 20 \
+        else call["name"]
+    words = {word.lower() for word in _WORD.findall(said)}
+    if not target(call) or words & _LOOKS:
+        return ""
+    if "view" in words:
+        return READ
+    return CHANGED if words & _CHANGES else READ if words & _READS else ""
+
+
+def deeds(messages: Sequence[Message]) -> Iterator[Deed]:
+    """Every file read or changed without an error, in order."""
+    for group in groups(messages):
+        calls = calls_of(messages[group.start])
+        results = messages[group.start + 1:group.stop]
+        for call, position in zip(calls, answered(messages[group.start], results)
+                                  if calls else ()):
+            if position is None or results[position].get("error") or not (what := kind(call)):
+                continue
+            yield Deed(target(call), what, call, group.start + 1 + position)

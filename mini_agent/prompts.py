@@ -1,0 +1,62 @@
+"""Milestone 5: how a live model is asked for a summary.
+
+The messages are given as a transcript inside one user message, so that no open
+call, no foreign call id and no order of roles can make the request invalid. The
+lines between the messages are marked by a fence that stands nowhere in them: no
+text in a tool's output can end its own block and play the user. What this module
+leaves out: sending (the adapters), bounding the input and checking the answer
+(`compression/summariser.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from .forms import DRAFTED, asked, heading, request
+from .messages import Message, calls_of, system, user
+from .texts import Texts
+
+
+def summary_request(messages: Sequence[Message], form: str, texts: Texts) -> list[Message]:
+    """The request for a summary of `messages` in a form of `forms.FORMS`: two messages.
+
+    No tools go with it. KeyError for a form that is not there.
+    """
+    return [system(texts("summary_rules")),
+            user(f"{transcript(messages, texts)}\n\n{instructions(form, texts)}")]
+
+
+def instructions(form: str, texts: Texts) -> str:
+    """What is asked for in this form: the sections, and a draft before them."""
+    sections = asked(form)
+    if not sections:
+        return texts("summary_rolling")
+    parts = [texts("summary_sections"), *(
+        texts("summary_ask", heading=heading(section, texts), ask=request(section, texts))
+        for section in sections)]
+    if form in DRAFTED:
+        parts.append(texts("summary_draft"))
+    return "\n\n".join(parts)
+
+
+def transcript(messages: Sequence[Message], texts: Texts) -> str:
+    """The messages as text, each behind a line that says whose it is."""
+    said = [line for message in messages for line in (message["content"], *_calls(message))]
+    fence = "-----"
+    while any(fence in text for text in said):
+        fence += "-"
+    blocks: list[str] = []
+    for number, message in enumerate(messages, 1):
+        blocks.append(texts(f"transcript_{message['role']}", fence=fence, number=number,
+                            name=message.get("name", "")))
+        blocks += [message["content"]] if message["content"] else []
+        blocks += [texts("transcript_call", fence=fence, name=made["name"], arguments=arguments)
+                   for made, arguments in zip(calls_of(message), _calls(message))]
+    return "\n".join([*blocks, texts("transcript_end", fence=fence)])
+
+
+def _calls(message: Message) -> Iterator[str]:
+    for made in calls_of(message):
+        yield made["invalid"] if "invalid" in made else json.dumps(
+            made["arguments"], ensure_ascii=False)
