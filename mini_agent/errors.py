@@ -7,6 +7,7 @@
     |-- ContextOverflowError  the view is over the hard limit and nothing may move
     |-- LawError              a change would break a law of the design
     |-- StrategyError         a strategy could not make its proposal
+    |   `-- SummaryRefused        a summary was written, and cannot be used
     |-- ModelError            the model gave no usable reply
     |   |-- EmptyReplyError       neither text nor calls
     |   |-- ScriptExhaustedError  a scripted model has no replies left
@@ -77,6 +78,10 @@ class LawError(MiniAgentError):
 
 class StrategyError(MiniAgentError):
     """A strategy failed half-way (summariser raised, disk full): no change."""
+
+
+class SummaryRefused(StrategyError):
+    """A summary is empty, no summary at all, or says what nothing supports."""
 
 
 class ModelError(MiniAgentError):

@@ -7,7 +7,7 @@ and keeps nothing between calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -45,15 +45,24 @@ class Stage:
     stop: int
 
 
+class Summarise(Protocol):
+    """Asks the model for summaries of history messages, in a form of `forms.FORMS`.
+
+    Both raise `StrategyError` where no text can be had.
+    """
+
+    def __call__(self, indexes: Sequence[int], form: str) -> str: ...
+
+    def each(self, parts: Sequence[Sequence[int]], form: str) -> list[str]: ...
+
+
 @dataclass(frozen=True)
 class Scene:
     """The situation in which a strategy is asked.
 
     `goal`: tokens that the view should come down to. `sent`: so many leading
     entries have been sent already; where the policy freezes (`frozen`), they are
-    not shortened any more. `summarise(indexes, form)` asks the model for the text
-    of a summary of these history messages and may raise `StrategyError`. `tools`
-    are the names of the tools that the agent has: no text may name another. `shelf`
+    not shortened any more. `summarise` asks the model. `tools` are the names of the tools that the agent has: no text may name another. `shelf`
     keeps what leaves the view; a strategy that needs one says so where it is None.
     `stages` are the stages of the work that have ended, oldest first; `rounds` says
     how many summaries this session has had.
@@ -68,7 +77,7 @@ class Scene:
     protection: Protection
     sent: int
     frozen: bool
-    summarise: Callable[[Sequence[int], str], str]
+    summarise: Summarise
     pins: Pins = Pins()
     tools: frozenset[str] = frozenset()
     shelf: Shelf | None = None

@@ -1,126 +1,128 @@
-"""Milestone 3: one message in the place of a run of whole groups.
+"""Milestone 3: summaries of a part of the view: rolling, segmented, of a stage.
 
-A run lies between two user messages, behind the protected head and before the
-protected tail. An earlier summary in it is folded into the new one, which is
-written from the original messages of both: nothing is ever summarised twice.
-What this module leaves out: who writes the text (`Summariser` asks the model).
+They differ in the stretch that they take and in the form of the text; all else is
+`fold`. What this module leaves out: summaries of everything (`handoff.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
 
-from ..errors import ModelError, StrategyError
-from ..messages import Message, groups, user
-from ..models.base import Model
+from ..extract import clip
+from .fold import SUMMARY_TOKENS, Fold, fold
 from .scene import Scene
-from .verify import unsupported
+from .sheet import bound, merge, parse, render
+from .spans import of_stage, runs
 from .view import Change, View
 
 
 @dataclass(frozen=True)
 class RollingSummary:
-    """The oldest run that gets strictly smaller becomes one summary."""
+    """The oldest run between two user messages that gets strictly smaller.
+
+    An earlier summary in the run is folded into the new one; one in another run
+    stays. `max_tokens` for a window of 200,000; `attach`: what is put back with it.
+    """
 
     name: ClassVar[str] = "rolling_summary"
     asks_model: ClassVar[bool] = True
-    form: ClassVar[str] = "rolling"
+    max_tokens: int = SUMMARY_TOKENS
+    attach: str = ""
+    refuse_unsupported: bool = False
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """The first run that gains; None if none does. Raises `StrategyError`."""
-        for run in runs(view, scene):
-            if run_is_new(view, run) and (change := self._fold(view, scene, run)):
+        how = Fold(self.name, "rolling", "rolling_header", self.max_tokens, self.attach,
+                   refuse_unsupported=self.refuse_unsupported)
+        write = partial(scene.summarise, form="rolling")
+        return next(filter(None, (fold(how, view, scene, run, write)
+                                  for run in runs(view, scene))), None)
+
+
+@dataclass(frozen=True)
+class SegmentedSummary:
+    """A run cut into segments; each is summarised, and the summaries are merged.
+
+    The newest segments stand singly. Of the older ones four become one, again and
+    again, and each merger may be no longer than the longest of its parts: the older,
+    the coarser. Merging is done by code, so no summary is summarised.
+    `segment_messages`: a segment ends with the group that reaches so many.
+    """
+
+    name: ClassVar[str] = "segmented_summary"
+    asks_model: ClassVar[bool] = True
+    segment_messages: int = 12
+    fan_in: int = 4
+    max_tokens: int = SUMMARY_TOKENS
+    attach: str = ""
+    refuse_unsupported: bool = False
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """The first run that gains; None if none does. Raises `StrategyError`."""
+        how = Fold(self.name, "segment", "segmented_header", self.max_tokens, self.attach,
+                   refuse_unsupported=self.refuse_unsupported)
+        write = partial(self._write, scene)
+        return next(filter(None, (fold(how, view, scene, run, write)
+                                  for run in runs(view, scene))), None)
+
+    def _write(self, scene: Scene, covered: Sequence[int]) -> str:
+        parts = list(segments(scene, covered, self.segment_messages))
+        found = zip(parts, scene.summarise.each(parts, "segment"))
+        nodes = [(number, number, len(part), text)
+                 for number, (part, text) in enumerate(found, 1)]
+        while len(nodes) > max(2, self.fan_in):
+            nodes[:self.fan_in] = [self._merged(scene, nodes[:self.fan_in])]
+        return "\n".join(
+            scene.texts("segment_title", first=first, last=last, count=count) + "\n" +
+            text.replace("## ", "### ") for first, last, count, text in nodes)
+
+    def _merged(self, scene: Scene, nodes: Sequence[Node]) -> Node:
+        """Some neighbouring segments as one that is no longer than the longest of them."""
+        count = scene.estimate.text
+        text = merge((node[3] for node in nodes), scene.texts("said_none"))
+        limit = max(count(node[3]) for node in nodes)
+        sheet = bound(parse(text), limit, count,
+                      lambda gone: scene.texts("lines_left_out", count=gone))
+        return nodes[0][0], nodes[-1][1], sum(node[2] for node in nodes), render(sheet)
+
+
+Node = tuple[int, int, int, str]  # first and last segment, messages, text
+
+
+def segments(scene: Scene, covered: Sequence[int], size: int) -> Iterator[list[int]]:
+    """History indexes in pieces of `size` messages and more, each of whole groups."""
+    piece: list[int] = []
+    for index in covered:
+        if len(piece) >= size and scene.history[index]["role"] != "tool":
+            yield piece
+            piece = []
+        piece.append(index)
+    if piece:
+        yield piece
+
+
+@dataclass(frozen=True)
+class StageSummary:
+    """A finished stage becomes a record: goal, result, key decisions, left over.
+
+    The oldest stage first. `attach` names what is put back with it: the card.
+    """
+
+    name: ClassVar[str] = "stage_summary"
+    asks_model: ClassVar[bool] = True
+    max_tokens: int = 4_000
+    attach: str = "card"
+    refuse_unsupported: bool = False
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """The first stage that gains; None if none does. Raises `StrategyError`."""
+        write = partial(scene.summarise, form="stage")
+        for stage in scene.stages:
+            how = Fold(self.name, "stage", "stage_header", self.max_tokens, self.attach,
+                       refuse_unsupported=self.refuse_unsupported, title=clip(stage.name))
+            if change := fold(how, view, scene, of_stage(view, scene, stage), write):
                 return change
         return None
-
-    def _fold(self, view: View, scene: Scene, run: range) -> Change | None:
-        covered = covered_by(view, run)
-        header = scene.texts("rolling_header", count=len(covered))
-        if scene.estimate.message(user(header)) >= tokens_of(view, run):
-            return None
-        return replace_run(self.name, view, scene, run, header,
-                           scene.summarise(covered, self.form))
-
-
-def runs(view: View, scene: Scene) -> Iterator[range]:
-    """View ranges of whole groups between messages that have to stay, oldest first."""
-    stop = scene.protection.tail
-    start = 0
-    for group in groups([entry.message for entry in view.entries[:stop]]):
-        if stays(view, group.start, scene):
-            if start < group.start:
-                yield range(start, group.start)
-            start = group.stop
-    if start < stop:
-        yield range(start, stop)
-
-
-def stays(view: View, at: int, scene: Scene) -> bool:
-    """Whether the entry at `at` parts two runs: what is protected, and users' words."""
-    entry = view[at]
-    return entry.how == "verbatim" and (
-        entry.message["role"] in ("system", "user")
-        or not scene.protection.verbatim.isdisjoint(entry.stands_for))
-
-
-def run_is_new(view: View, run: range) -> bool:
-    """Whether a run has more in it than one earlier summary."""
-    return any(view[at].how != "summary" for at in run)
-
-
-def covered_by(view: View, run: range) -> list[int]:
-    """The history messages behind a run, rising."""
-    return sorted(index for at in run for index in view[at].stands_for)
-
-
-def tokens_of(view: View, run: range) -> int:
-    """The tokens of a run as it stands."""
-    return sum(view[at].tokens for at in run)
-
-
-def replace_run(name: str, view: View, scene: Scene, run: range, header: str,
-                text: str) -> Change | None:
-    """A change that puts header and text in the place of a run, None without gain.
-
-    Raises `StrategyError` for an empty summary. What the text names and its
-    originals do not is listed as `unsupported`.
-    """
-    if not text.strip():
-        raise StrategyError("the summary is empty", place=name,
-                            remedy="the messages stay as they are")
-    covered = covered_by(view, run)
-    entry = scene.entry(user(f"{header}\n{text}"), covered, "summary")
-    if entry.tokens >= tokens_of(view, run):
-        return None
-    facts = {"unsupported": unsupported(text, [scene.history[index] for index in covered])}
-    return Change(name, tuple(run), ((run.start, entry),), facts)
-
-
-@dataclass
-class Summariser:
-    """Asks the model, and keeps what was asked until the window has recorded it."""
-
-    model: Model
-    history: Sequence[Message]
-    asked: list[dict[str, Any]] = field(default_factory=list)
-
-    def __call__(self, indexes: Sequence[int], form: str) -> str:
-        """The text of a summary of these history messages.
-
-        Raises `StrategyError` where the model gives none.
-        """
-        note: dict[str, Any] = {"input": list(indexes), "form": form, "output": ""}
-        self.asked.append(note)
-        try:
-            note["output"] = self.model.summarize([self.history[i] for i in indexes], form)
-        except ModelError as error:
-            note["error"] = str(error)
-            raise StrategyError(f"the summariser failed: {error}", place=form) from error
-        return note["output"]
-
-    def take(self) -> list[dict[str, Any]]:
-        """What was asked since the last time, for the records."""
-        asked, self.asked = self.asked, []
-        return asked

@@ -1,17 +1,55 @@
-"""Milestone 3: does a summary say anything that its originals do not?
+"""Milestone 3: is it a summary, and does it say anything that its originals do not?
 
-Paths, identifiers, numbers and quoted strings of the text must occur in what it
-covers. What is left out: whether the sentences are true; a word that occurs may
-still be in the wrong role.
+Refused is a text that is none: empty, or a tool call in place of one. Paths,
+identifiers, numbers and quoted strings of a text must occur in what it covers.
+What is left out: whether the sentences are true; a word that occurs may still be
+in the wrong role.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 
+from ..errors import SummaryRefused
 from ..messages import Message, calls_of
 from ..words import numbers, quoted, words
+
+_CALL_MARKUP = re.compile(
+    r"\s*<\|?(tool_calls?|function_calls?|invoke|tool_use|function|parameter)\b.*", re.DOTALL)
+_FENCE = re.compile(r"\s*```\w*\n(.*?)\n?```\s*", re.DOTALL)
+_CALL_KEYS = {"arguments", "parameters", "input", "tool_calls", "function"}
+
+
+def refuse_no_text(text: str, place: str) -> None:
+    """Raise `SummaryRefused` for an empty text and for a tool call in its place."""
+    if not text.strip():
+        fault = "the summary is empty"
+    elif is_call(text):
+        fault = "a tool call stands in place of the summary"
+    else:
+        return
+    raise SummaryRefused(fault, place=place, value=text[:200],
+                         remedy="the messages stay as they are")
+
+
+def is_call(text: str) -> bool:
+    """Whether a text is nothing but a tool call, as markup or as JSON."""
+    if _CALL_MARKUP.fullmatch(text):
+        return True
+    bare = match[1] if (match := _FENCE.fullmatch(text)) else text
+    try:
+        value = json.loads(bare)
+    except (ValueError, RecursionError):
+        return False
+    first = value[0] if isinstance(value, list) and value else value
+    return isinstance(first, dict) and bool(_CALL_KEYS.intersection(first))
+
+
+def longer(summary: str, originals: Sequence[Message]) -> bool:
+    """Whether a summary has as many characters as what it covers, or more."""
+    return len(summary) >= sum(len(part) for message in originals for part in _parts(message))
 
 
 def unsupported(summary: str, originals: Sequence[Message]) -> list[str]:

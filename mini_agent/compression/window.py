@@ -26,7 +26,7 @@ from .pins import Pins
 from .policies import ALWAYS, Policy, Rung
 from .scene import Scene, Shelf
 from .skips import Breaker, Skips
-from .summarise import Summariser
+from .summariser import Summariser
 from .view import Change, Entry, View, apply, to_payload
 
 
@@ -50,7 +50,7 @@ class ContextWindow:
         self._users: list[tuple[int, int]] = []      # (history index, tokens) of user messages
         self._asked = 0                              # entries of the request without an answer
         self._sent = 0                               # leading entries of the last one answered
-        self._summariser = Summariser(model, self._history)
+        self._summariser = Summariser(model, self._history, texts)
         self._tools = frozenset(tool["name"] for tool in declarations)
         self._shelf = shelf
         self.pins = Pins()

@@ -1,0 +1,158 @@
+"""Milestone 3: what is put back beside a summary, as far as there is room.
+
+A summary says what happened; it does not hold a file, a skill or a name exactly.
+What is put back comes from the history alone, is measured with the change, and says
+how old it is. Each thing is named in the record. What this module leaves out: how
+the state card is written (`card.py`).
+
+Source of the numbers: the article on two-layer compression that this project was
+founded on. They hold for a window of 200,000 tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from ..actions import deeds
+from ..errors import UsageError
+from ..messages import Message, user
+from .card import card_lines
+from .scene import Scene
+from .view import Entry, View
+
+KINDS = ("card", "notice", "tools", "skills", "files")
+MAX_FILES = 5
+FILE_TOKENS = 5_000    # of each file
+SKILL_TOKENS = 25_000  # of all skills together
+SKILL_TOOL = "skill"
+
+
+class Attached(NamedTuple):
+    """One thing that is put back: its kind, its name, its entry."""
+
+    kind: str
+    name: str
+    entry: Entry
+
+
+class _Source(NamedTuple):
+    """What attachments are made of: what leaves the view, and what stays behind it."""
+
+    scene: Scene
+    covered: Sequence[int]
+    standing: Sequence[Message]
+
+    def gone(self) -> list[Message]:
+        return [self.scene.history[index] for index in self.covered]
+
+
+def attachments(kinds: Sequence[str], view: View, scene: Scene, covered: Sequence[int],
+                stop: int, room: int) -> list[Attached]:
+    """What of `kinds` fits into `room` tokens together, in this order of importance.
+
+    `covered` are the history messages that are folded, `stop` the view index behind
+    them. Raises `UsageError` for a kind that is not in `KINDS`.
+    """
+    source = _Source(scene, covered, [entry.message for entry in view.entries[stop:]
+                                      if entry.how == "verbatim"])
+    found: list[Attached] = []
+    for kind in kinds:
+        if kind not in KINDS:
+            raise UsageError(f"nothing named {kind!r} can be attached", place="attach",
+                             value=kind, remedy=f"known are: {', '.join(KINDS)}")
+        for item in _MAKERS[kind](source, room):
+            if item.entry.tokens <= room:
+                found.append(item)
+                room -= item.entry.tokens
+    return found
+
+
+def is_card(entry: Entry, texts: Callable[..., str]) -> bool:
+    """Whether an entry is the state card. Only the harness makes attached entries."""
+    return entry.how == "attached" and entry.message["content"].startswith(texts("card_title"))
+
+
+def _entry(scene: Scene, text: str) -> Entry:
+    return scene.entry(user(text), (), "attached")
+
+
+def _card(source: _Source, room: int) -> Iterator[Attached]:
+    scene = source.scene
+    text = "\n".join([scene.texts("card_title"), *card_lines(scene)])
+    yield Attached("card", "", _entry(scene, text))
+
+
+def _notice(source: _Source, room: int) -> Iterator[Attached]:
+    yield Attached("notice", "", _entry(source.scene, source.scene.texts("boundary_notice")))
+
+
+def _tools(source: _Source, room: int) -> Iterator[Attached]:
+    if names := sorted(source.scene.tools):
+        text = source.scene.texts("tools_restored", names=", ".join(names))
+        yield Attached("tools", "", _entry(source.scene, text))
+
+
+def _skills(source: _Source, room: int) -> Iterator[Attached]:
+    """The skills that were loaded, the newest first, each once, whole or not at all."""
+    scene = source.scene
+    left = scene.budget.scaled(SKILL_TOKENS)
+    seen = {message["content"] for message in source.standing}
+    for index in reversed(source.covered):
+        message = scene.history[index]
+        if message["role"] != "tool" or message["name"] != SKILL_TOOL or message.get("error") \
+                or message["content"] in seen:
+            continue
+        seen.add(message["content"])
+        entry = _entry(scene, scene.texts("skill_restored", index=index) + "\n"
+                       + message["content"])
+        if entry.tokens <= left:
+            left -= entry.tokens
+            yield Attached("skill", f"#{index}", entry)
+
+
+def _files(source: _Source, room: int) -> Iterator[Attached]:
+    """The files last read, the newest first, unless a later reading still stands."""
+    scene, messages = source.scene, source.gone()
+    seen = {deed.path for deed in deeds(source.standing)}
+    changed: set[str] = set()
+    found = 0
+    for deed in reversed(list(deeds(messages))):
+        if deed.path in seen or found == MAX_FILES:
+            continue
+        content = deed.call["arguments"].get("content") if deed.what == "changed" \
+            else messages[deed.result]["content"]
+        if not isinstance(content, str):
+            changed.add(deed.path)  # edited: an older reading is all there is
+            continue
+        seen.add(deed.path)
+        key = "file_stale" if deed.path in changed else "file_restored"
+        entry = _cut_to(scene, key, deed.path, source.covered[deed.result], content,
+                        min(room, scene.budget.scaled(FILE_TOKENS)))
+        if entry is not None:
+            found += 1
+            room -= entry.tokens
+            yield Attached("file", deed.path, entry)
+
+
+def _cut_to(scene: Scene, key: str, path: str, index: int, content: str,
+            limit: int) -> Entry | None:
+    """The entry of a file with as many of its first lines as `limit` holds, at least one."""
+    lines = content.splitlines()
+    used, shown = 0, 0
+    for line in lines:
+        used += scene.estimate.text(line) + 1
+        if used > limit:
+            break
+        shown += 1
+    while shown:
+        head = scene.texts(key, path=path, index=index, shown=shown, lines=len(lines))
+        entry = _entry(scene, "\n".join([head, *lines[:shown]]))
+        if entry.tokens <= limit:
+            return entry
+        shown -= max(1, shown // 16)
+    return None
+
+
+_MAKERS: dict[str, Callable[[_Source, int], Iterator[Attached]]] = {
+    "card": _card, "notice": _notice, "tools": _tools, "skills": _skills, "files": _files}

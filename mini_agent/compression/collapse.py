@@ -1,0 +1,52 @@
+"""Milestone 3: the last resorts, without a model.
+
+What is older than the tail is replaced by what code can take out of it. What this
+module leaves out: any choice by value (the coverage digest does that).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .. import extract
+from .card import card_lines
+from .fold import Fold, fold
+from .scene import Scene
+from .spans import older
+from .view import Change, View
+
+
+@dataclass(frozen=True)
+class HardCollapse:
+    """The protected parts, an extracted digest, the tail."""
+
+    name: ClassVar[str] = "hard_collapse"
+    asks_model: ClassVar[bool] = False
+    keep_last: int = 0
+    max_tokens: int = 10_000
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """All that is older than the tail; None without gain."""
+        def write(covered: Sequence[int]) -> str:
+            return extract.summary("digest", [scene.history[i] for i in covered], scene.texts)
+        return fold(Fold(self.name, "digest", "collapse_header", self.max_tokens,
+                         by_code=True), view, scene, older(view, scene, self.keep_last), write)
+
+
+@dataclass(frozen=True)
+class StateCard:
+    """The state card alone stands for all that is older than the tail."""
+
+    name: ClassVar[str] = "state_card"
+    asks_model: ClassVar[bool] = False
+    keep_last: int = 0
+    max_tokens: int = 10_000
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """All that is older than the tail; None without gain."""
+        def write(covered: Sequence[int]) -> str:
+            return "\n".join(card_lines(scene))
+        return fold(Fold(self.name, "rolling", "card_header", self.max_tokens, by_code=True),
+                    view, scene, older(view, scene, self.keep_last), write)

@@ -1,0 +1,188 @@
+"""Milestone 3: one summary in the place of a stretch of the view.
+
+Every strategy with a summary is a stretch (`spans.py`), a form, and the one function
+`fold`. The words of users in the stretch are carried whole, and by code: what a
+model writes of them is not taken over. Each round is written from the original
+messages, also of those that stand behind an earlier summary, so nothing is ever
+summarised twice. What this module leaves out: who writes the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import extract
+from ..errors import SummaryRefused
+from ..forms import BY_CODE, FORMS, heading
+from ..messages import Message, user
+from .attach import Attached, attachments, is_card
+from .scene import Scene
+from .sheet import Sheet, bound, parse, render
+from .spans import covered_by, head_end, tokens_of
+from .verify import longer, unsupported
+from .view import Change, Entry, View
+
+Write = Callable[[Sequence[int]], str]
+SUMMARY_TOKENS = 20_000  # tokens of a summary without users' words, in a window of 200,000
+WARN_FROM = 3            # from this summary of a session on the user is warned
+
+
+@dataclass(frozen=True)
+class Fold:
+    """How a stretch is folded.
+
+    `header` is a key of the texts, `title` a field of it. `max_tokens` bounds the
+    summary without the users' words; `attach` names what is put back, see
+    `attach.KINDS`. `apart`: protected user messages stay messages of their own.
+    `by_code`: no model writes, so there is nothing to be checked.
+    """
+
+    strategy: str
+    form: str
+    header: str
+    max_tokens: int = SUMMARY_TOKENS
+    attach: str = ""
+    apart: bool = False
+    refuse_unsupported: bool = False
+    by_code: bool = False
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What of a stretch is folded, as view indexes, and what it was in the history."""
+
+    span: range
+    folded: list[int]
+    newest: int | None   # view index of the newest user message, which is put behind
+    covered: list[int]
+
+
+def fold(how: Fold, view: View, scene: Scene, span: range, write: Write) -> Change | None:
+    """A change that puts a summary in the place of `span`; None where nothing is gained.
+
+    `write` gives the text for history indexes and may raise `StrategyError`.
+    """
+    stretch = _take_apart(how, view, scene, span)
+    room = tokens_of(view, stretch.folded)
+    header = scene.texts(how.header, count=len(stretch.covered), title=how.title)
+    words = _users_words(scene, stretch.covered)
+    if all(view[at].how in ("summary", "attached") for at in stretch.folded) or \
+            scene.estimate.message(user("\n".join([header, *words]))) >= room:
+        return None
+    originals = [scene.history[index] for index in stretch.covered]
+    text = write(stretch.covered)
+    if longer(text, originals):
+        return None
+    sheet = _bounded(how, scene, text)
+    facts = {"unsupported": _checked(how, sheet, originals)}
+    whole = _filled(how.form, scene, sheet, originals, words)
+    entry = scene.entry(user(f"{header}\n{render(whole)}"), stretch.covered, "summary")
+    if entry.tokens >= room:
+        return None
+    left = scene.goal - (view.tokens - room + entry.tokens)
+    put_back = attachments(how.attach.split(), view, scene, stretch.covered, span.stop,
+                           min(left // 2, room - entry.tokens - 1))
+    return _change(how, view, scene, stretch, entry, put_back,
+                   facts | _facts(scene, stretch, put_back))
+
+
+def _take_apart(how: Fold, view: View, scene: Scene, span: range) -> Stretch:
+    """What is folded: all but system messages, and users' messages that stay apart."""
+    last_user = next((index for index in range(len(scene.history) - 1, -1, -1)
+                      if scene.history[index]["role"] == "user"), -1)
+    folded, newest = [], None
+    for at in span:
+        entry = view[at]
+        kept = entry.how == "verbatim" and not scene.protection.verbatim.isdisjoint(
+            entry.stands_for)
+        if kept and (how.apart or entry.message["role"] == "system"):
+            continue
+        if kept and entry.stands_for == (last_user,):
+            newest = at
+            continue
+        folded.append(at)
+    return Stretch(span, folded, newest, covered_by(view, folded))
+
+
+def _users_words(scene: Scene, covered: Sequence[int]) -> list[str]:
+    """Users' messages word for word; what is beyond their share, by its handle."""
+    words = []
+    for index in covered:
+        said = scene.history[index]
+        if said["role"] != "user":
+            continue
+        if index in scene.protection.verbatim:
+            words.append(scene.texts("words_kept", index=index, text=said["content"]))
+        else:
+            words.append(scene.texts("words_left_out", index=index, chars=len(said["content"]),
+                                     way_back=scene.way_back(index)))
+    return words
+
+
+def _bounded(how: Fold, scene: Scene, text: str) -> Sheet:
+    """The model's sections within the limit, without what it says were users' words."""
+    sheet = parse(text)
+    sheet.pop(heading("users", scene.texts), None)
+    return bound(sheet, scene.budget.scaled(how.max_tokens), scene.estimate.text,
+                 lambda count: scene.texts("lines_left_out", count=count))
+
+
+def _checked(how: Fold, sheet: Sheet, originals: Sequence[Message]) -> list[str]:
+    found = [] if how.by_code else unsupported(render(sheet), originals)
+    if found and how.refuse_unsupported:
+        raise SummaryRefused(f"the summary names what nothing supports: {', '.join(found[:5])}",
+                             place=how.strategy, value=found,
+                             remedy="the messages stay as they are")
+    return found
+
+
+def _filled(form: str, scene: Scene, sheet: Sheet, originals: Sequence[Message],
+            words: list[str]) -> Sheet:
+    """The sheet in the order of its form, with the sections that the harness writes."""
+    texts = scene.texts
+    whole = {"": sheet[""]} if "" in sheet else {}
+    for section in FORMS[form]:
+        head = heading(section, texts)
+        if section == "users":
+            whole[head] = words or [texts("said_none")]
+        elif section in BY_CODE:
+            whole[head] = extract.lines(section, originals, texts)
+        elif head in sheet:
+            whole[head] = sheet[head]
+    whole |= {head: body for head, body in sheet.items() if head not in whole}
+    if words:
+        whole.setdefault(heading("users", texts), words)
+    return whole
+
+
+def _facts(scene: Scene, stretch: Stretch, put_back: Sequence[Attached]) -> dict[str, Any]:
+    """What the record says beside the change: only what there is to say."""
+    by_handle = [index for index in stretch.covered if scene.history[index]["role"] == "user"
+                 and index not in scene.protection.verbatim]
+    facts: dict[str, Any] = {"users_by_handle": by_handle} if by_handle else {}
+    if put_back:
+        facts["attached"] = [{"kind": item.kind, "name": item.name, "tokens": item.entry.tokens}
+                             for item in put_back]
+    if scene.rounds + 1 >= WARN_FROM:
+        facts["notice"] = scene.texts("long_thread")
+    return facts
+
+
+def _change(how: Fold, view: View, scene: Scene, stretch: Stretch, entry: Entry,
+            put_back: Sequence[Attached], facts: dict[str, Any]) -> Change:
+    """Card at the top, then summary and what is put back, then the newest user message."""
+    head, stop = head_end(view, scene), stretch.span.stop
+    cards = [item.entry for item in put_back if item.kind == "card"]
+    old = [at for at in range(head, stretch.span.start)
+           if cards and is_card(view[at], scene.texts)]
+    newest = [] if stretch.newest is None else [stretch.newest]
+    affected = sorted([*old, *stretch.folded, *newest])
+    new = [(head, card) for card in cards] + [(stop, entry)]
+    new += [(stop, item.entry) for item in put_back if item.kind != "card"]
+    new += [(stop, view[at]) for at in newest]
+    inserts = [(before - sum(1 for at in affected if at < before) + number, made)
+               for number, (before, made) in enumerate(new)]
+    return Change(how.strategy, tuple(affected), tuple(inserts), facts)

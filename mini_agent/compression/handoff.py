@@ -1,0 +1,120 @@
+"""Milestone 3: one summary in the place of all that is older than the tail.
+
+It is written for a successor who knows nothing: in nine parts, as a note, as a form,
+in five sections, or for a fresh window. They differ in form, in what is put back
+beside it, and in how much of the end stays whole. What this module leaves out:
+summaries of a part of the view (`summarise.py`), and those without a model
+(`collapse.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from .fold import SUMMARY_TOKENS, Fold, fold
+from .scene import Scene
+from .spans import older
+from .view import Change, View
+
+
+@dataclass(frozen=True)
+class FullSummary:
+    """Nine parts, a draft first; then what a successor needs beside it.
+
+    The last `keep_last` messages stay whole, and at least `tail_share` of the window.
+    `attach`: the boundary notice, files, skills and tools, as far as there is room.
+    """
+
+    name: ClassVar[str] = "full_summary"
+    asks_model: ClassVar[bool] = True
+    keep_last: int = 5
+    tail_share: float = 0.0
+    max_tokens: int = SUMMARY_TOKENS
+    attach: str = "notice tools skills files"
+    refuse_unsupported: bool = False
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """All that is older than the tail; None without gain. Raises `StrategyError`."""
+        how = Fold(self.name, "nine", "nine_header", self.max_tokens, self.attach,
+                   refuse_unsupported=self.refuse_unsupported)
+        return fold(how, view, scene, older(view, scene, self.keep_last, self.tail_share),
+                    partial(scene.summarise, form="nine"))
+
+
+@dataclass(frozen=True)
+class HandoffNote:
+    """A note to the successor behind the users' messages, which stay as they are."""
+
+    name: ClassVar[str] = "handoff_note"
+    asks_model: ClassVar[bool] = True
+    keep_last: int = 0
+    max_tokens: int = SUMMARY_TOKENS
+    refuse_unsupported: bool = False
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """All that is older than the tail; None without gain. Raises `StrategyError`."""
+        how = Fold(self.name, "note", "note_header", self.max_tokens, apart=True,
+                   refuse_unsupported=self.refuse_unsupported)
+        return fold(how, view, scene, older(view, scene, self.keep_last),
+                    partial(scene.summarise, form="note"))
+
+
+@dataclass(frozen=True)
+class HandoffForm:
+    """A structured form with lists of the files read and changed, kept by code.
+
+    `tail_share` of the window stays whole behind it.
+    """
+
+    name: ClassVar[str] = "handoff_form"
+    asks_model: ClassVar[bool] = True
+    tail_share: float = 0.1
+    max_tokens: int = SUMMARY_TOKENS
+    refuse_unsupported: bool = False
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """All that is older than the tail; None without gain. Raises `StrategyError`."""
+        how = Fold(self.name, "form", "form_header", self.max_tokens,
+                   refuse_unsupported=self.refuse_unsupported)
+        return fold(how, view, scene, older(view, scene, tail_share=self.tail_share),
+                    partial(scene.summarise, form="form"))
+
+
+@dataclass(frozen=True)
+class HandoffFive:
+    """Five sections: goal, instructions, discoveries, accomplished, relevant files."""
+
+    name: ClassVar[str] = "handoff_five"
+    asks_model: ClassVar[bool] = True
+    keep_last: int = 0
+    max_tokens: int = SUMMARY_TOKENS
+    refuse_unsupported: bool = False
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """All that is older than the tail; None without gain. Raises `StrategyError`."""
+        how = Fold(self.name, "five", "five_header", self.max_tokens,
+                   refuse_unsupported=self.refuse_unsupported)
+        return fold(how, view, scene, older(view, scene, self.keep_last),
+                    partial(scene.summarise, form="five"))
+
+
+@dataclass(frozen=True)
+class ContextReset:
+    """A handoff form and a fresh window: what a successor would get, and no tail.
+
+    The policy has to protect no tail (`protect_last` 0) for the window to be fresh.
+    """
+
+    name: ClassVar[str] = "context_reset"
+    asks_model: ClassVar[bool] = True
+    max_tokens: int = SUMMARY_TOKENS
+    attach: str = "card notice tools skills"
+    refuse_unsupported: bool = False
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """All behind the head; None without gain. Raises `StrategyError`."""
+        how = Fold(self.name, "form", "reset_header", self.max_tokens, self.attach,
+                   refuse_unsupported=self.refuse_unsupported)
+        return fold(how, view, scene, older(view, scene), partial(scene.summarise, form="form"))

@@ -1,0 +1,89 @@
+"""Milestone 3: which stretch of a view a summary takes the place of.
+
+A stretch is a range of view indexes, made of whole groups, behind the protected
+head and before the protected tail. The rolling summary takes a *run*, which lies
+between two user messages; a full summary takes all that is *older* than the tail.
+What this module leaves out: what is put there instead (`fold.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..messages import groups
+from .laws import tail_start
+from .scene import Scene, Stage
+from .view import View
+
+
+def runs(view: View, scene: Scene) -> Iterator[range]:
+    """View ranges of whole groups between messages that have to stay, oldest first."""
+    stop = scene.protection.tail
+    start = 0
+    for group in groups([entry.message for entry in view.entries[:stop]]):
+        if stays(view, group.start, scene):
+            if start < group.start:
+                yield range(start, group.start)
+            start = group.stop
+    if start < stop:
+        yield range(start, stop)
+
+
+def stays(view: View, at: int, scene: Scene) -> bool:
+    """Whether the entry at `at` parts two runs: what is protected, and users' words."""
+    entry = view[at]
+    return entry.how == "verbatim" and (
+        entry.message["role"] in ("system", "user")
+        or not scene.protection.verbatim.isdisjoint(entry.stands_for))
+
+
+def head_end(view: View, scene: Scene) -> int:
+    """The view index behind the protected messages that the view begins with."""
+    at = 0
+    while at < scene.protection.tail and view[at].how == "verbatim" \
+            and not scene.protection.verbatim.isdisjoint(view[at].stands_for):
+        at += 1
+    return at
+
+
+def older(view: View, scene: Scene, keep_last: int = 0, tail_share: float = 0.0) -> range:
+    """All between the head and the tail.
+
+    The tail is the protected one, made longer to `keep_last` messages and to
+    `tail_share` of the window.
+    """
+    stop = min(scene.protection.tail, tail_start(view, keep_last),
+               _share_start(view, int(tail_share * (scene.budget.window or 0))))
+    return range(min(head_end(view, scene), stop), stop)
+
+
+def _share_start(view: View, tokens: int) -> int:
+    """The view index where the last whole groups of at most `tokens` begin."""
+    at = len(view)
+    while at > 0 and view[at - 1].tokens <= tokens:
+        at -= 1
+        tokens -= view[at].tokens
+    while at < len(view) and view[at].message["role"] == "tool":
+        at += 1
+    return at
+
+
+def of_stage(view: View, scene: Scene, stage: Stage) -> range:
+    """The entries of a stage that still stand before the tail, as whole groups."""
+    stop = scene.protection.tail
+    inside = [at for at in range(stop) if view[at].stands_for
+              and stage.start <= view[at].stands_for[0] < stage.stop]
+    start, end = (inside[0], inside[-1] + 1) if inside else (0, 0)
+    while start < end < len(view) and view[end].message["role"] == "tool":
+        end -= 1
+    return range(max(start, head_end(view, scene)), end)
+
+
+def covered_by(view: View, span: Iterable[int]) -> list[int]:
+    """The history messages behind some entries, rising."""
+    return sorted(index for at in span for index in view[at].stands_for)
+
+
+def tokens_of(view: View, span: Iterable[int]) -> int:
+    """The tokens of some entries as they stand."""
+    return sum(view[at].tokens for at in span)

@@ -1,0 +1,177 @@
+"""Milestone 3: asking the model for the text of a summary.
+
+What the model is given is always the original messages, cut into parts that it can
+read; every message is in exactly one part, and a message that is longer than a part
+stands there with its head and tail. The texts of the parts are merged by code, so
+that nothing is summarised twice. What was written of a part, and applied, is not
+asked for again. What this module leaves out: which messages, and what for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ModelError, PromptTooLongError, StrategyError, SummaryRefused
+from ..messages import Call, Message, calls_of
+from ..models.base import Model
+from ..texts import Texts
+from .sheet import merge, without_draft
+from .verify import refuse_no_text
+
+PART_CHARS = 80_000   # characters of messages that the summariser is given at a time
+LEAST_CHARS = 2_000   # a part that small and still too long: the model is not usable
+
+Note = dict[str, Any]
+Part = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of asking for one part: a text or an error, and what was asked."""
+
+    text: str = ""
+    notes: tuple[Note, ...] = ()
+    error: StrategyError | None = None
+
+
+class Summariser:
+    """Asks the model, and keeps what was asked until the window has recorded it.
+
+    `workers`: how many parts are asked for side by side; more than 1 only for a
+    model whose answers do not depend on their order.
+    """
+
+    def __init__(self, model: Model, history: Sequence[Message], texts: Texts = Texts(),
+                 workers: int = 1) -> None:
+        self._model, self._history, self._texts = model, history, texts
+        self._workers = workers
+        self._limit = PART_CHARS
+        self._asked: list[Note] = []
+        self._known: dict[tuple[str, Part], str] = {}
+
+    def __call__(self, indexes: Sequence[int], form: str) -> str:
+        """The text of a summary of these history messages, whatever their size.
+
+        Raises `StrategyError` where the model gives none that can be used.
+        """
+        return merge(self.each(list(self._parts(indexes)), form), self._texts("said_none"))
+
+    def each(self, parts: Sequence[Sequence[int]], form: str) -> list[str]:
+        """The text of a summary for each of these lists of history messages."""
+        answers = list(self._map([tuple(part) for part in parts], form))
+        for answer in answers:
+            self._asked += answer.notes
+        for answer in answers:
+            if answer.error is not None:
+                raise answer.error
+        return [answer.text for answer in answers]
+
+    def _map(self, parts: Sequence[Part], form: str) -> Iterator[Answer]:
+        """An answer for each part, in order; none is asked for behind a failure."""
+        if self._workers > 1 and len(parts) > 1:
+            with ThreadPoolExecutor(self._workers) as pool:
+                yield from pool.map(lambda part: self._answer(part, form), parts)
+            return
+        for part in parts:
+            answer = self._answer(part, form)
+            yield answer
+            if answer.error is not None:
+                return
+
+    def learn(self, note: Note) -> None:
+        """What a `model_summarize` record of an applied summary says is known from now on."""
+        if "error" not in note:
+            self._known[note["form"], tuple(note["input"])] = note["output"]
+
+    def take(self, applied: bool) -> list[Note]:
+        """What was asked since the last time, for the records; learned if it was applied."""
+        asked, self._asked = self._asked, []
+        for note in asked if applied else ():
+            self.learn(note)
+        return asked
+
+    def _answer(self, part: Part, form: str) -> Answer:
+        """What the model says of one part, checked; smaller parts where it does not fit."""
+        if (form, part) in self._known:
+            return Answer(self._final(self._known[form, part], form))
+        note: Note = {"input": list(part), "form": form, "output": ""}
+        try:
+            note["output"] = self._model.summarize([self._bounded(i) for i in part], form)
+            return Answer(self._final(note["output"], form), (note,))
+        except SummaryRefused as error:
+            return Answer(notes=(note,), error=error)
+        except ModelError as error:
+            note["error"] = str(error)
+            if isinstance(error, PromptTooLongError) and self._limit > LEAST_CHARS:
+                return self._smaller(part, form, note)
+            failed = StrategyError(f"the summariser failed: {error}", place=form)
+            failed.__cause__ = error
+            return Answer(notes=(note,), error=failed)
+
+    def _smaller(self, part: Part, form: str, refused: Note) -> Answer:
+        """The same messages in parts of half the size, which later parts have too."""
+        whole = sum(min(self._limit, _size(self._history[i])) for i in part)
+        self._limit = max(LEAST_CHARS, min(self._limit, whole) // 2)
+        answers = list(self._map(list(self._parts(part)), form))
+        return Answer(merge([answer.text for answer in answers], self._texts("said_none")),
+                      (refused, *(note for answer in answers for note in answer.notes)),
+                      answers[-1].error)
+
+    def _final(self, output: str, form: str) -> str:
+        text = without_draft(output, form)
+        refuse_no_text(text, form)
+        return text
+
+    def _parts(self, indexes: Sequence[int]) -> Iterator[Part]:
+        """The messages in order, as many to a part as it holds."""
+        part: list[int] = []
+        room = self._limit
+        for index in indexes:
+            size = min(self._limit, _size(self._history[index]))
+            if part and size > room:
+                yield tuple(part)
+                part, room = [], self._limit
+            part.append(index)
+            room -= size
+        if part:
+            yield tuple(part)
+
+    def _bounded(self, index: int) -> Message:
+        """A message as the summariser reads it: no longer than a part, without reasoning."""
+        message = self._history[index]
+        if "opaque" in message:
+            message = {key: value for key, value in message.items() if key != "opaque"}
+        if _size(message) <= self._limit:
+            return message
+        calls = [self._bounded_call(made, self._limit // 2 // len(calls_of(message)))
+                 for made in calls_of(message)]
+        content = self._cut(message["content"], self._limit // 2 if calls else self._limit)
+        return {**message, "content": content, **({"tool_calls": calls} if calls else {})}
+
+    def _bounded_call(self, made: Call, limit: int) -> Call:
+        if "invalid" in made:
+            return {**made, "invalid": self._cut(made["invalid"], limit)}
+        text = json.dumps(made["arguments"], ensure_ascii=False)
+        if len(text) <= limit:
+            return made
+        return {**made, "arguments": {"...": self._cut(text, limit)}}
+
+    def _cut(self, text: str, limit: int) -> str:
+        """Head and tail of a text, and between them how much is missing."""
+        if len(text) <= limit:
+            return text
+        note = self._texts("summariser_cut", chars=len(text) - limit)
+        side = max(0, limit - len(note) - 2) // 2
+        note = self._texts("summariser_cut", chars=len(text) - 2 * side)
+        return f"{text[:side]}\n{note}\n{text[len(text) - side:]}"
+
+
+def _size(message: Message) -> int:
+    """The characters of a message that a summariser would read."""
+    return len(message["content"]) + sum(
+        len(made["name"]) + len(made["invalid"] if "invalid" in made else json.dumps(
+            made["arguments"], ensure_ascii=False)) for made in calls_of(message))
