@@ -108,7 +108,7 @@ def broken_laws(life: Life) -> Iterator[tuple[int, str]]:
             for law, what in _of_change(life, before, view, payload):
                 yield law, f"{place}: {what}"
         elif record["event"] == "compression_skipped":
-            if record["payload"]["reason"] == "refused":
+            if record["payload"]["reason"] == "refused" and ": law " in record["payload"]["detail"]:
                 yield 0, f"{place}: a strategy proposed what it may not: {record['payload']}"
         elif record["event"] == "model_call":
             if life.sent[record["seq"]] != view.entries:

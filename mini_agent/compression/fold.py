@@ -180,6 +180,8 @@ def _change(how: Fold, view: View, scene: Scene, stretch: Stretch, entry: Entry,
            if cards and is_card(view[at], scene.texts)]
     newest = [] if stretch.newest is None else [stretch.newest]
     affected = sorted([*old, *stretch.folded, *newest])
+    if cards and affected[0] == head and view[head] == cards[0]:
+        cards, affected = [], affected[1:]  # the card has not changed: its bytes stay
     new = [(head, card) for card in cards] + [(stop, entry)]
     new += [(stop, item.entry) for item in put_back if item.kind != "card"]
     new += [(stop, view[at]) for at in newest]

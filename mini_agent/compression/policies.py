@@ -16,15 +16,18 @@ from typing import Any
 from ..errors import UsageError
 from .catalogue import POLICIES
 from .clear import ToolResultClearing
+from .collapse import HardCollapse, StateCard
 from .drop import Recall, SlidingWindow
+from .handoff import ContextReset, FullSummary, HandoffFive, HandoffForm, HandoffNote
 from .offload import ResultOffload
 from .scene import Strategy
 from .shrink import ToolResultAging, ToolResultClipping
-from .summarise import RollingSummary
+from .summarise import RollingSummary, SegmentedSummary, StageSummary
 
 STRATEGIES: dict[str, type[Strategy]] = {made.name: made for made in (
     SlidingWindow, ToolResultAging, ToolResultClipping, ToolResultClearing, ResultOffload, Recall,
-    RollingSummary)}
+    RollingSummary, SegmentedSummary, StageSummary, FullSummary, HandoffNote, HandoffForm,
+    HandoffFive, ContextReset, HardCollapse, StateCard)}
 
 ALWAYS = 0  # the trigger of a rung that is taken before every call, and not only in need
 

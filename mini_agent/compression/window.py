@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import ContextOverflowError, LawError, PromptTooLongError, StrategyError
+from ..errors import (ContextOverflowError, LawError, PromptTooLongError, StrategyError,
+                      SummaryRefused)
 from ..messages import Message
 from ..models.base import Model
 from ..texts import Texts
@@ -24,7 +25,7 @@ from .laws import Protection, check, protected_users, tail_start
 from .overflow import immovable
 from .pins import Pins
 from .policies import ALWAYS, Policy, Rung
-from .scene import Scene, Shelf
+from .scene import Scene, Shelf, Strategy
 from .skips import Breaker, Skips
 from .summariser import Summariser
 from .view import Change, Entry, View, apply, to_payload
@@ -152,24 +153,34 @@ class ContextWindow:
         forced = self.predicted > self.budget.hard or trigger != "threshold"
         if strategy.asks_model and not forced and not self._may_ask(strategy.name, step):
             return False
+        change = None
         try:
             change = strategy(self.view, self._scene(step, target))
             if change is not None:
                 self._commit(step, trigger, change)
         except (StrategyError, LawError) as error:
-            reason = "refused" if isinstance(error, LawError) else "failed"
-            self._skip(step, strategy.name, reason, detail=str(error))
-            if strategy.asks_model and reason == "failed" and self._breaker.failed():
-                self._skip(step, strategy.name, "breaker_open", failures=self._breaker.failures)
+            change = None
+            self._failed(step, strategy, error)
             return False
+        except KeyboardInterrupt:
+            self._skips.clear()  # an interrupt is always news
+            self._skip(step, strategy.name, "failed", detail="interrupted by the user")
+            raise
         finally:
-            self._record_summaries(step)
+            self._record_summaries(step, applied=change is not None)
         if change is None:
             if rung.trigger != ALWAYS:
                 self._skip(step, strategy.name, "no_gain")
         elif strategy.asks_model:
             self._breaker.succeeded()
         return change is not None
+
+    def _failed(self, step: int, strategy: Strategy, error: StrategyError | LawError) -> None:
+        """Record why nothing came of a strategy; a summariser that fails opens the breaker."""
+        reason = "refused" if isinstance(error, (LawError, SummaryRefused)) else "failed"
+        self._skip(step, strategy.name, reason, detail=str(error))
+        if strategy.asks_model and isinstance(error, StrategyError) and self._breaker.failed():
+            self._skip(step, strategy.name, "breaker_open", failures=self._breaker.failures)
 
     def _may_ask(self, name: str, step: int) -> bool:
         """Between soft and hard a model is not asked in vain, and not behind an open breaker."""
@@ -196,8 +207,8 @@ class ContextWindow:
                                tokens=self.tokens, soft=self.budget.soft,
                                hard=self.budget.hard, **numbers)
 
-    def _record_summaries(self, step: int) -> None:
-        for note in self._summariser.take():
+    def _record_summaries(self, step: int, applied: bool) -> None:
+        for note in self._summariser.take(applied):
             self._tracer.event("model_summarize", step=step, **note)
 
     def _scene(self, step: int, target: int) -> Scene:
