@@ -83,8 +83,8 @@ class SummaryTest(unittest.TestCase):
                                        payloads(records, "compression_skipped")])
 
     def test_an_empty_or_failing_summary_leaves_everything_as_it_was(self) -> None:
-        """All or nothing: the history is untouched and a record says that it failed."""
-        for outcome in ("empty", "raise"):
+        """All or nothing: the history is untouched and a record says why."""
+        for outcome, reason in (("empty", "refused"), ("raise", "failed")):
             with self.subTest(outcome):
                 records: list = []
                 history = [*head(), *rounds(6, LONG)]
@@ -92,7 +92,7 @@ class SummaryTest(unittest.TestCase):
                 with self.assertRaises(ContextOverflowError):
                     made.before_model_call(history, 6)
                 self.assertEqual(history, made.view.messages())
-                self.assertEqual("failed", payloads(records, "compression_skipped")[0]["reason"])
+                self.assertEqual(reason, payloads(records, "compression_skipped")[0]["reason"])
 
     def test_what_a_summary_invents_is_listed(self) -> None:
         """A path and a number that no covered message has are `unsupported`."""

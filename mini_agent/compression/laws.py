@@ -105,8 +105,8 @@ def _protection(before: View, _: View, change: Change, protection: Protection) -
     for at in change.affected:
         entry = before[at]
         for index in entry.stands_for:
-            if index in protection.verbatim and not _still_said(
-                    protection.history[index], standing.get(index)):
+            said = entry.message if entry.how == "verbatim" else protection.history[index]
+            if index in protection.verbatim and not _still_said(said, standing.get(index)):
                 return f"message {index} has to stay verbatim"
         if at >= protection.tail and not _shortened_only(entry, standing, protection):
             return f"entry {at} belongs to the protected tail"

@@ -55,8 +55,7 @@ class ContextWindow:
         self._tools = frozenset(tool["name"] for tool in declarations)
         self._shelf = shelf
         self.pins = Pins()
-        self._breaker, self._skips = Breaker(), Skips()
-        self.drift = Drift()
+        self._breaker, self._skips, self.drift = Breaker(), Skips(), Drift()
         self._rounds = 0                             # summaries applied so far
 
     @property
@@ -160,8 +159,7 @@ class ContextWindow:
                 self._commit(step, trigger, change)
         except (StrategyError, LawError) as error:
             change = None
-            self._failed(step, strategy, error)
-            return False
+            return self._failed(step, strategy, error)
         except KeyboardInterrupt:
             self._skips.clear()  # an interrupt is always news
             self._skip(step, strategy.name, "failed", detail="interrupted by the user")
@@ -175,15 +173,16 @@ class ContextWindow:
             self._breaker.succeeded()
         return change is not None
 
-    def _failed(self, step: int, strategy: Strategy, error: StrategyError | LawError) -> None:
-        """Record why nothing came of a strategy; a summariser that fails opens the breaker."""
+    def _failed(self, step: int, strategy: Strategy, error: StrategyError | LawError) -> bool:
+        """Record why nothing came of a strategy; a failing summariser opens the breaker. False."""
         reason = "refused" if isinstance(error, (LawError, SummaryRefused)) else "failed"
         self._skip(step, strategy.name, reason, detail=str(error))
         if strategy.asks_model and isinstance(error, StrategyError) and self._breaker.failed():
             self._skip(step, strategy.name, "breaker_open", failures=self._breaker.failures)
+        return False
 
     def _may_ask(self, name: str, step: int) -> bool:
-        """Between soft and hard a model is not asked in vain, and not behind an open breaker."""
+        """Between soft and hard a model is not asked in vain or behind an open breaker."""
         return not self._breaker.open and not self._skips.holds(name, self.tokens)
 
     def _commit(self, step: int, trigger: str, change: Change) -> None:
@@ -213,10 +212,9 @@ class ContextWindow:
 
     def _scene(self, step: int, target: int) -> Scene:
         goal = max(0, self.drift.estimate_of(target) - self._declared)
-        return Scene(step, self._history, goal, self.budget,
-                     self._estimate, self.texts, self.protection(), self._sent,
-                     self.policy.frozen, self._summariser, self.pins, self._tools,
-                     shelf=self._shelf, rounds=self._rounds)
+        return Scene(step, self._history, goal, self.budget, self._estimate, self.texts,
+                     self.protection(), self._sent, self.policy.frozen, self._summariser,
+                     self.pins, self._tools, shelf=self._shelf, rounds=self._rounds)
 
     def protection(self) -> Protection:
         """What no strategy may touch in the view as it is now."""
