@@ -44,23 +44,19 @@ as counts of what its entries hold, so asking costs what is asked.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .compression.view import Entry
-from .messages import Message, calls_of
-from .words import GENERAL, lines, pieces, words
+from .finder import Finder, in_context, is_telling
+from .messages import Message, model_calls, said_in_calls, text_of
+from .words import GENERAL, lines, words
 
 FAR = 8             # messages back; what is nearer nobody removes
 RARE, SHARE = 6, 5  # an item is evidence in at most 6, or a fifth, of the messages
-AROUND = 30         # characters of original surroundings
-_RUN = re.compile(r"\w+")
-_INSIDE_A_WORD = re.compile(r"\w\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,90 +81,6 @@ class Shares(NamedTuple):
     far_in_context: float | None
     fresh: float | None
     lines: float | None
-
-
-def text_of(message: Mapping[str, Any]) -> str:
-    """What a message says: its content and the strings of its call arguments."""
-    parts = [message["content"], *said_in_calls(message)]
-    return "\n".join(parts) if len(parts) > 1 else parts[0]
-
-
-def said_in_calls(message: Mapping[str, Any]) -> Iterator[str]:
-    """Every string in the arguments of a message's calls, in order."""
-    for made in calls_of(message):
-        yield from _strings(made["arguments"])
-        if "invalid" in made:
-            yield made["invalid"]
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (dict, list)):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _strings(item)
-
-
-def model_calls(history: Sequence[Mapping[str, Any]]) -> Iterator[range]:
-    """The history indexes of each step's assistant messages, in order."""
-    start = 0
-    while start < len(history):
-        end = start
-        while end < len(history) and history[end]["role"] == "assistant":
-            end += 1
-        if end > start:
-            yield range(start, end)
-        start = max(end, start + 1)
-
-
-class Finder:
-    """Finds a fixed set of words and lines in texts, each text read once.
-
-    A line is looked up by an anchor: the one of its pairs of neighbouring words
-    that the fewest other lines have. Numbers of items count words first, then lines.
-    """
-
-    def __init__(self, asked_words: Iterable[str], asked_lines: Iterable[str]) -> None:
-        self.texts = [*asked_words]
-        self.first_line = len(self.texts)
-        self.texts += asked_lines
-        self.numbers = {text: number for number, text in enumerate(self.texts)}
-        self._anchors: dict[str, list[tuple[int, str, int]]] = {}
-        pairs = {number: list(_pairs(self.texts[number]))
-                 for number in range(self.first_line, len(self.texts))}
-        common = Counter(pair for found in pairs.values() for _, pair in found)
-        for number, found in pairs.items():
-            offset, anchor = min(found, key=lambda pair: (common[pair[1]], pair[0]))
-            self._anchors.setdefault(anchor, []).append((offset, self.texts[number], number))
-
-    def __call__(self, text: str) -> tuple[int, ...]:
-        """The numbers of the items in `text`, rising."""
-        numbers = self.numbers
-        found = {numbers[word] for word in pieces(text) if word in numbers}
-        if self._anchors:
-            found.update(self._lines_in(text))
-        return tuple(sorted(found))
-
-    def _lines_in(self, text: str) -> Iterator[int]:
-        anchors = self._anchors
-        for start, pair in _pairs(text):
-            for offset, line, number in anchors.get(pair, ()):
-                begin = start - offset
-                if (begin >= 0 and text.startswith(line, begin) and not _cuts(text, begin)
-                        and not _cuts(text, begin + len(line))):
-                    yield number
-
-
-def _pairs(text: str) -> Iterator[tuple[int, str]]:
-    """(offset, text) of each two neighbouring words with what is between them."""
-    spans = [match.span() for match in _RUN.finditer(text)]
-    for (start, _), (_, end) in pairwise(spans):
-        yield start, text[start:end]
-
-
-def _cuts(text: str, at: int) -> bool:
-    """Whether a cut before the character at `at` would go through a word."""
-    return at > 0 and _INSIDE_A_WORD.match(text, at - 1) is not None
 
 
 class Evidence:
@@ -236,7 +148,7 @@ def _asked(history: Sequence[Message], call: range) -> tuple[dict[str, None], di
     said = [text for index in call for text in said_in_calls(history[index])]
     return (dict.fromkeys(word for text in said for word in words(text) if word not in GENERAL),
             dict.fromkeys(line for text in said for line in lines(text)
-                          if next(_pairs(line), None)))
+                          if is_telling(line)))
 
 
 class Held:
@@ -308,39 +220,5 @@ class Held:
                       _share(step.lines, self.has))
 
 
-def _share(numbers: Sequence[int], holds: Any) -> float | None:
+def _share(numbers: Sequence[int], holds: Callable[[int], bool]) -> float | None:
     return sum(map(holds, numbers)) / len(numbers) if numbers else None
-
-
-def in_context(word: str, text: str, original: str) -> bool:
-    """Whether `word` stands in `text` with surroundings that it has in `original`.
-
-    A line of the original that holds more than the word, or 30 characters: those
-    before it, those behind it, or 15 on each side.
-    """
-    half = AROUND // 2
-    for at in _places(word, original):
-        end = at + len(word)
-        if any(stretch in text for stretch in (
-                original[at - AROUND:end] if at >= AROUND else "",
-                original[at:end + AROUND] if end + AROUND <= len(original) else "",
-                original[at - half:end + half] if at >= half else "") if len(
-                    stretch) == len(word) + AROUND):
-            return True
-        line = original[original.rfind("\n", 0, at) + 1:_line_end(original, end)].strip()
-        if len(line) > len(word) and line in text:
-            return True
-    return False
-
-
-def _places(word: str, text: str) -> Iterator[int]:
-    at = text.find(word)
-    while at >= 0:
-        if not _cuts(text, at) and not _cuts(text, at + len(word)):
-            yield at
-        at = text.find(word, at + 1)
-
-
-def _line_end(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end

@@ -129,3 +129,37 @@ def pairing_faults(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int,
         for position in range(len(group) - 1):
             if position not in found:
                 yield group.start + 1 + position, "result without its call"
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """What a message says: its content and the strings of its call arguments."""
+    parts = [message["content"], *said_in_calls(message)]
+    return "\n".join(parts) if len(parts) > 1 else parts[0]
+
+
+def said_in_calls(message: Mapping[str, Any]) -> Iterator[str]:
+    """Every string in the arguments of a message's calls, in order."""
+    for made in calls_of(message):
+        yield from _strings(made["arguments"])
+        if "invalid" in made:
+            yield made["invalid"]
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _strings(item)
+
+
+def model_calls(history: Sequence[Mapping[str, Any]]) -> Iterator[range]:
+    """The history indexes of each step's assistant messages, in order."""
+    start = 0
+    while start < len(history):
+        end = start
+        while end < len(history) and history[end]["role"] == "assistant":
+            end += 1
+        if end > start:
+            yield range(start, end)
+        start = max(end, start + 1)

@@ -12,8 +12,7 @@ from collections import deque
 from pathlib import Path
 
 from ..errors import UsageError
-from ..evidence import model_calls
-from ..messages import Call, Message, calls_of
+from ..messages import Call, Message, calls_of, model_calls
 from ..trace import FORMAT, Record, TraceFile, Tracer
 from .sessions import Session
 

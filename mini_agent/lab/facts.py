@@ -13,8 +13,7 @@ import re
 from collections.abc import Sequence
 
 from ..compression.view import Entry, View
-from ..evidence import text_of
-from ..messages import Message
+from ..messages import Message, text_of
 from .replay import Moment
 
 STATES = ("verbatim", "summary", "handle", "gone")

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from ..evidence import Evidence, model_calls, text_of
-from ..messages import Message, calls_of
+from ..evidence import Evidence
+from ..messages import Message, calls_of, model_calls, text_of
 from ..texts import Texts, language_of
 from ..tokens import Estimator
 from ..words import GENERAL, words

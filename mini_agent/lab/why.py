@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..compression.view import View, apply, from_payload
-from ..evidence import text_of
-from ..messages import Message, calls_of
+from ..messages import Message, calls_of, text_of
 from ..trace import Record
 from .facts import handles, state_of
 from .steps import Taken
