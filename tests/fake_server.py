@@ -9,6 +9,7 @@ is kept. The bodies are those that the real servers send.
 import io
 import json
 import socket
+import ssl
 import struct
 import threading
 from dataclasses import dataclass, field
@@ -41,12 +42,14 @@ class Answer:
 class FakeServer:
     """Use it as a context manager."""
 
-    def __init__(self, *answers: Answer) -> None:
+    def __init__(self, *answers: Answer, tls: ssl.SSLContext | None = None) -> None:
         self.answers, self.requests = list(answers), []
         self._gone = threading.Event()
         handler = type("Handler", (_Handler,), {"fake": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = False
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
     @property

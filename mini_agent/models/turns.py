@@ -159,4 +159,4 @@ def joined(parts: Sequence[str]) -> str:
     text = "".join(parts)
     if text.isascii():
         return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -1,0 +1,241 @@
+"""Milestone 5: which endpoint, which model, which key; and what is said where one is wrong."""
+
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from mini_agent.errors import EndpointError, UsageError
+from mini_agent.messages import user
+from mini_agent.models.connect import Options, connect, find_endpoint
+from mini_agent.models.endpoint import Endpoint
+from mini_agent.models.transport import FAULTS, breakdown, post
+from tests.fake_server import FakeServer, chat, plain
+
+KEY = "sk-test-0123456789abcdef"
+ROOT = Path(__file__).parent.parent
+
+
+class FindTests(unittest.TestCase):
+    """Options go before the environment, and the environment before defaults."""
+
+    def found(self, environ, **options):
+        endpoint, wire = find_endpoint(Options(**{"model": "m", **options}), environ)
+        return endpoint.url + wire.path, endpoint.key
+
+    def test_a_base_url_is_taken_in_every_form_in_which_people_write_it(self):
+        """With the version or without, with a slash, with the whole path."""
+        chat_path = "http://h:1/v1/chat/completions"
+        for base in ("http://h:1", "http://h:1/", "http://h:1/v1", "http://h:1/v1/", chat_path,
+                     " http://h:1/v1\n"):
+            self.assertEqual(self.found({"OPENAI_BASE_URL": base})[0], chat_path)
+        self.assertEqual(self.found({"OPENAI_BASE_URL": "https://h/api/v3"})[0],
+                         "https://h/api/v3/chat/completions")
+        for base in ("https://h", "https://h/", "https://h/v1", "https://h/v1/messages"):
+            self.assertEqual(self.found({"ANTHROPIC_BASE_URL": base})[0], "https://h/v1/messages")
+        self.assertEqual(self.found({"ANTHROPIC_BASE_URL": "https://h/anthropic"})[0],
+                         "https://h/anthropic/v1/messages")
+        self.assertEqual(self.found({"OPENAI_BASE_URL": "http://[::1]:8080/v1"})[0],
+                         "http://[::1]:8080/v1/chat/completions")
+
+    def test_the_provider_is_the_one_whose_variables_are_set(self):
+        """Both set: the model's name decides; an option decides over all."""
+        both = {"OPENAI_API_KEY": "sk-o-12345", "ANTHROPIC_API_KEY": "sk-a-12345"}
+        for environ, options, key in (
+                ({"OPENAI_API_KEY": "sk-o-12345"}, {"model": "claude-x"}, "sk-o-12345"),
+                ({"ANTHROPIC_API_KEY": "sk-a-12345"}, {"model": "gpt-x"}, "sk-a-12345"),
+                (both, {"model": "claude-x"}, "sk-a-12345"), (both, {"model": "gpt-x"}, "sk-o-12345"),
+                (both, {"model": "gpt-x", "provider": "anthropic"}, "sk-a-12345"),
+                ({**both, "OPENAI_API_KEY": " "}, {"model": "gpt-x"}, "sk-a-12345"),
+                (both, {"model": "gpt-x", "api_key": "sk-mine-1"}, "sk-mine-1")):
+            self.assertEqual(self.found(environ, **options)[1], key)
+
+    def test_the_model_comes_from_the_option_or_its_variable(self):
+        """The option goes first."""
+        environ = {"OPENAI_BASE_URL": "http://h", "MINI_AGENT_MODEL": "from-variable"}
+        self.assertEqual(find_endpoint(Options(), environ)[0].model, "from-variable")
+        self.assertEqual(find_endpoint(Options(model="o"), environ)[0].model, "o")
+
+    def test_what_is_missing_or_wrong_is_one_line_that_says_what_to_do(self):
+        """Before anything is sent, and without a word of any secret."""
+        cases = (
+            ({}, {}, "there is no key", "OPENAI_BASE_URL"),
+            ({"ANTHROPIC_BASE_URL": "https://api.anthropic.com"}, {}, "there is no key",
+             "ANTHROPIC_BASE_URL"),
+            ({"OPENAI_BASE_URL": "http://h"}, {"model": ""}, "no model", "--model"),
+            ({}, {"provider": "opnai"}, "no provider 'opnai'", "openai"),
+            ({"OPENAI_BASE_URL": "localhost:8080"}, {}, "no base URL", "https://HOST/v1"),
+            ({"OPENAI_BASE_URL": "http://h:99999"}, {}, "no base URL", "https://HOST/v1"),
+            ({"OPENAI_BASE_URL": "http://h/v1/ä"}, {}, "no base URL", "https://HOST/v1"),
+            ({"OPENAI_BASE_URL": "https://u:hunter2@h/v1"}, {}, "no base URL", "without user"),
+            ({"OPENAI_BASE_URL": "https://h/v1?key=hunter2"}, {}, "no base URL", "without user"),
+            ({"OPENAI_API_KEY": "hunter2\nX-Evil: 1"}, {}, "the key has a character", "copy"),
+            ({"OPENAI_API_KEY": "“hunter2”"}, {}, "the key has a character", "copy"))
+        for environ, options, said, remedy in cases:
+            with self.subTest(environ=environ, options=options):
+                with self.assertRaises(UsageError) as caught:
+                    find_endpoint(Options(**{"model": "m", **options}), environ)
+                line = str(caught.exception)
+                self.assertIn(said, line)
+                self.assertIn(remedy, line)
+                self.assertNotIn("\n", line)
+                self.assertNotIn("hunter2", line + repr(caught.exception.value))
+
+    def test_the_key_is_not_shown_by_what_holds_it(self):
+        """Neither options nor endpoint print it."""
+        options = Options(model="m", api_key=KEY, base_url="http://h")
+        self.assertNotIn(KEY, repr(options) + repr(find_endpoint(options, {})[0]))
+
+    def test_an_answer_takes_no_more_than_a_quarter_of_the_window(self):
+        """4,096 tokens, less where the window is small, or what the user says."""
+        def limit(**options):
+            return connect(Options(base_url="http://h", model="m", **options),
+                           {}).options.max_tokens
+        self.assertEqual((limit(), limit(window=200_000), limit(window=2_048),
+                          limit(window=2_048, max_tokens=9), limit(window=1)),
+                         (4_096, 4_096, 512, 9, 1))
+
+
+class BadEndpointTests(unittest.TestCase):
+    """What goes wrong on the way: one line each, with the word that leads on."""
+
+    def failure(self, url, **options):
+        retries = []
+        model = connect(Options(base_url=url, model="m", api_key=KEY, **options), {},
+                        sleep=lambda _: None, on_retry=lambda **retry: retries.append(retry))
+        with self.assertRaises(EndpointError) as caught:
+            model.complete([user("x")], [])
+        line = str(caught.exception)
+        self.assertNotIn("\n", line)
+        self.assertNotIn(KEY, line)
+        return line, retries
+
+    def test_where_nothing_listens_it_is_said_at_once(self):
+        """A mistyped port is not asked five times."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        line, retries = self.failure(url)
+        self.assertEqual(line, f"{url}/v1: nothing listens there; start the server, or check "
+                         "OPENAI_BASE_URL")
+        self.assertEqual(retries, [])
+
+    def test_a_server_that_goes_away_later_is_waited_for(self):
+        """What was reached once is not mistyped."""
+        retries = []
+        with FakeServer(plain(chat("hi"))) as server:
+            model = connect(Options(base_url=server.url, model="m"), {}, sleep=lambda _: None,
+                            on_retry=lambda **retry: retries.append(retry["status"]))
+            model.complete([user("x")], [])
+        with self.assertRaises(EndpointError):
+            model.complete([user("x")], [])
+        self.assertEqual(retries, ["unreachable"] * 4)
+
+    def test_a_host_that_is_not_there(self):
+        """A name under .invalid never resolves."""
+        line, _ = self.failure("http://no-such-host.invalid/v1")
+        self.assertRegex(line, "no host is known by the name 'no-such-host.invalid'; check the "
+                               "network and OPENAI_BASE_URL|cannot be reached")
+
+    def test_tls_where_there_is_none(self):
+        """https in the address, plain http behind it."""
+        with FakeServer() as server:
+            line, retries = self.failure(server.url.replace("http:", "https:"))
+        self.assertIn("no TLS there", line)
+        self.assertIn("plain http", line)
+        self.assertEqual(retries, [])
+
+    def test_a_model_that_is_not_there(self):
+        """404 of three servers: the remedy names the model and its variable."""
+        for body in ({"error": {"message": "The model `m` does not exist or you do not have access "
+                                           "to it.", "code": "model_not_found"}},
+                     {"type": "error", "error": {"type": "not_found_error", "message": "model: m"}},
+                     {"detail": "Not Found"}):
+            with FakeServer(plain(body, 404)) as server:
+                line, _ = self.failure(server.url)
+            self.assertIn("check the model 'm' (MINI_AGENT_MODEL, --model)", line)
+
+    def test_no_key_and_a_wrong_key_are_told_apart(self):
+        """Set one, or check the one that is set."""
+        body = plain({"error": {"message": "Invalid API Key"}}, 401)
+        with FakeServer(body) as server:
+            self.assertIn("the key in OPENAI_API_KEY is not accepted", self.failure(server.url)[0])
+        with FakeServer(body) as server:
+            model = connect(Options(base_url=server.url, model="m"), {})
+            with self.assertRaisesRegex(EndpointError, "set OPENAI_API_KEY to a key"):
+                model.complete([user("x")], [])
+
+    def test_every_fault_of_the_network_has_its_line(self):
+        """As the library raises them, without a network."""
+        from urllib.error import URLError
+        untrusted = ssl.SSLCertVerificationError(1, "x")
+        untrusted.verify_message = "self-signed certificate"
+        cases = ((URLError(untrusted), "not trusted (self-signed certificate)", "SSL_CERT_FILE"),
+                 (URLError(TimeoutError("timed out")), "no answer in time", "OPENAI_BASE_URL"),
+                 (URLError(OSError(101, "Network is unreachable")), "cannot be reached", "network"),
+                 (ConnectionResetError(104, "reset"), "the connection broke", "try again"),
+                 (TimeoutError("timed out"), "no answer in time", "more time"))
+        for fault, said, remedy in cases:
+            error = breakdown(Endpoint("https://h/v1", "m"), fault)
+            self.assertIn(said, str(error))
+            self.assertIn(remedy, str(error))
+
+    def test_an_untrusted_certificate_is_refused_by_the_real_library(self):
+        """A server with a certificate of its own, made here; skipped without `openssl`."""
+        folder = self.enterContext(_certificate(self))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(folder + "/cert.pem", folder + "/key.pem")
+        with FakeServer(plain(chat("hi")), tls=context) as server:
+            line, retries = self.failure(server.url.replace("http:", "https:"))
+        self.assertIn("its certificate is not trusted", line)
+        self.assertIn("SSL_CERT_FILE", line)
+        self.assertEqual(retries, [])
+
+    def test_a_proxy_of_the_environment_is_not_used_for_this_machine(self):
+        """Local servers are asked directly, whatever HTTP_PROXY says."""
+        before = os.environ.get("http_proxy")
+        os.environ["http_proxy"] = "http://127.0.0.1:9"
+        try:
+            with FakeServer(plain(chat("hi"))) as server:
+                with post(server.url + "/v1/x", b"{}", {}, 5, 5) as response:
+                    self.assertEqual(response.status, 200)
+            with self.assertRaises(FAULTS):
+                post("http://model.example/v1/x", b"{}", {}, 5, 5)
+        finally:
+            if before is None:
+                del os.environ["http_proxy"]
+            else:
+                os.environ["http_proxy"] = before
+
+
+def _certificate(case):
+    """A folder with a self-signed certificate."""
+    import shutil
+    import tempfile
+    if shutil.which("openssl") is None:
+        case.skipTest("no openssl to make a certificate with")
+    folder = tempfile.TemporaryDirectory()
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
+                    "-subj", "/CN=127.0.0.1", "-keyout", folder.name + "/key.pem",
+                    "-out", folder.name + "/cert.pem"], check=True, capture_output=True)
+    return folder
+
+
+class ImportTests(unittest.TestCase):
+    """What costs time to import is imported with the first request."""
+
+    def test_connecting_imports_neither_urllib_request_nor_ssl(self):
+        """`--help` and every offline command stay fast."""
+        code = ("import sys; import mini_agent.models.connect; "
+                "print([m for m in ('urllib.request', 'ssl', 'http.client', 'email') "
+                "if m in sys.modules])")
+        done = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True,
+                              text=True, check=True)
+        self.assertEqual(done.stdout, "[]\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

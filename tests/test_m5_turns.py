@@ -1,0 +1,163 @@
+"""Milestone 5: whatever the history holds, what goes out is legal on both protocols."""
+
+import json
+import random
+import unittest
+
+from mini_agent.messages import assistant, call, system, tool_result, user
+from mini_agent.models.anthropic import Messages
+from mini_agent.models.live import Request
+from mini_agent.models.openai import ChatCompletions
+from mini_agent.models.turns import legal, received_call, sendable
+from mini_agent.texts import Texts
+from tests.histories import random_messages
+from tests.wire_judge import chat_faults, messages_faults
+
+TOOL = {"name": "read", "description": "Reads.", "parameters": {"type": "object"}}
+
+
+def request(messages, tools=(TOOL,)):
+    return Request("m", legal(messages, Texts()), tools, 100, True)
+
+
+def sent(messages):
+    """The messages as the chat form has them."""
+    return ChatCompletions().body(request(messages))["messages"]
+
+
+def sent_blocks(messages):
+    """The body of the messages form."""
+    return Messages().body(request(messages))
+
+
+class LegalTests(unittest.TestCase):
+    """Known ways to be refused, then random ones."""
+
+    def legal(self, messages):
+        self.assertEqual(list(chat_faults(sent(messages))), [])
+        self.assertEqual(list(messages_faults(sent_blocks(messages))), [])
+
+    def test_random_histories_go_out_legal(self):
+        """1,000 sessions: cut anywhere, shuffled, with strange names, ids and texts."""
+        for seed in range(1_000):
+            rng = random.Random(seed)
+            messages = list(random_messages(rng))
+            damage = rng.random()
+            if damage < .3:
+                messages = messages[rng.randint(0, len(messages)):]
+            elif damage < .5:
+                messages = [m for m in messages if rng.random() < .7]
+            elif damage < .7:
+                rng.shuffle(messages)
+            for message in messages:
+                if rng.random() < .1:
+                    message["content"] = rng.choice(("", " \n", "x"))
+                for made in message.get("tool_calls", ()):
+                    if rng.random() < .1:
+                        made["name"] = rng.choice(("", "read file!", "读", "x" * 99))
+            with self.subTest(seed=seed):
+                self.legal(messages)
+
+    def test_nothing_at_all_still_makes_a_request(self):
+        """No message, or the system alone: the user says something."""
+        for messages in ([], [system("s")], [system("s"), system("t")], [system(" ")]):
+            self.legal(messages)
+
+    def test_ids_are_renewed_and_pair_by_position(self):
+        """The same id in every step: each result stands behind its own call."""
+        history = [user("go")]
+        for step in range(3):
+            history.append(assistant("", [call("a", "read", {"n": step}), call("a", "read", {})]))
+            history += [tool_result("a", "read", f"{step}.0"), tool_result("a", "read", f"{step}.1")]
+        out = sent(history)
+        ids = [made["id"] for message in out for made in message.get("tool_calls", ())]
+        self.assertEqual(ids, [f"c{number:08d}" for number in range(6)])
+        self.assertEqual([(m["tool_call_id"], m["content"]) for m in out if m["role"] == "tool"],
+                         [(f"c{n:08d}", f"{n // 2}.{n % 2}") for n in range(6)])
+        self.legal(history)
+
+    def test_results_in_another_order_go_out_in_the_order_of_their_calls(self):
+        """Results are found by id where ids differ."""
+        history = [user("go"), assistant("", [call("a", "read", {}), call("b", "read", {})]),
+                   tool_result("b", "read", "B"), tool_result("a", "read", "A")]
+        self.assertEqual([m["content"] for m in sent(history) if m["role"] == "tool"], ["A", "B"])
+
+    def test_neighbours_of_one_role_are_merged(self):
+        """Their texts stay whole and in order."""
+        history = [system("s"), system("t"), user("a"), user("b"), assistant("c"), assistant("d"),
+                   user("e")]
+        self.assertEqual([(m["role"], m["content"]) for m in sent(history)], [
+            ("system", "s\n\nt"), ("user", "a\n\nb"), ("assistant", "c\n\nd"), ("user", "e")])
+        body = sent_blocks(history)
+        self.assertEqual([[block["text"] for block in m["content"]] for m in body["messages"]],
+                         [["a", "b"], ["c", "d"], ["e"]])
+        self.assertEqual([block["text"] for block in body["system"]], ["s", "t"])
+
+    def test_a_result_without_its_call_says_what_it_is(self):
+        """It is not lost, and it does not play the user."""
+        out = sent([user("go"), tool_result("x", "read", "line 1")])
+        self.assertEqual(out[0]["content"], "go\n\n[tool result of read, its call is no longer "
+                         "shown]\nline 1")
+
+    def test_a_call_without_its_result_gets_one_that_says_so(self):
+        """An open call, as a kill leaves it."""
+        out = sent([user("go"), assistant("", [call("x", "read", {})]), user("and?")])
+        self.assertEqual(out[2]["content"], "ERROR NO_RESULT: the result of this call is not there")
+        blocks = sent_blocks([user("go"), assistant("", [call("x", "read", {})])])
+        self.assertIs(blocks["messages"][2]["content"][0]["is_error"], True)
+
+    def test_nothing_is_edited(self):
+        """The view that was handed in is the same afterwards, to the byte."""
+        history = list(random_messages(random.Random(3)))
+        before = json.dumps(history)
+        sent(history)
+        sent_blocks(history)
+        self.assertEqual(json.dumps(history), before)
+
+    def test_a_longer_history_begins_with_the_bytes_of_the_shorter(self):
+        """What was sent stays as it was, so that a provider's cache finds it."""
+        history = [system("s"), user("go")]
+        for step in range(5):
+            history += [assistant("", [call("a", "read", {"n": step})]),
+                        tool_result("a", "read", f"result {step}")]
+        shorter, longer = (json.dumps(sent(h))[:-1] for h in (history[:-2], history))
+        self.assertTrue(longer.startswith(shorter))
+
+
+class ArgumentTests(unittest.TestCase):
+    """Arguments as models give them, before they enter the history."""
+
+    def test_arguments_that_are_an_object_are_one(self):
+        """Text, an object, an object in a string, nothing at all."""
+        for raw in ('{"a": 1}', {"a": 1}, '"{\\"a\\": 1}"', ' {"a": 1}\n'):
+            self.assertEqual(received_call("c", "t", raw), call("c", "t", {"a": 1}))
+        for raw in ("", "  ", None, "null", "{}"):
+            self.assertEqual(received_call("c", "t", raw), call("c", "t", {}))
+
+    def test_arguments_that_are_no_object_are_kept_as_they_came_and_marked(self):
+        """A call cut off by the limit, a list, words, a number that JSON has not."""
+        for raw in ("{", '{"path": "a', "[1]", "read it", "3", '"x"', '{"a": NaN}',
+                    '{"a": 1} {"b": 2}', '{"a": ' * 5_000, '{"n": ' + "9" * 5_000 + "}"):
+            made = received_call("c", "t", raw)
+            self.assertEqual((made["arguments"], made["invalid"]), ({}, raw))
+
+    def test_arguments_nested_too_deep_end_no_run(self):
+        """Deep enough for the parser, too deep for what comes behind it."""
+        made = received_call("c", "t", '{"a": ' * 900 + "1" + "}" * 900)
+        self.assertIn("invalid", made)
+
+    def test_marked_arguments_go_out_as_an_empty_object(self):
+        """Sent back as they came, some servers refuse every later request."""
+        history = [user("go"), assistant("", [received_call("c", "read", "{")]),
+                   tool_result("c", "read", "ERROR INVALID_JSON")]
+        self.assertEqual(sent(history)[1]["tool_calls"][0]["function"]["arguments"], "{}")
+        self.assertEqual(sent_blocks(history)["messages"][1]["content"][0]["input"], {})
+
+    def test_numbers_that_json_has_not_go_out_as_text(self):
+        """Python reads and writes NaN; a provider does not."""
+        self.assertEqual(sendable({"a": float("nan"), "b": [float("-inf")], "c": 1}),
+                         {"a": "NaN", "b": ["-Infinity"], "c": 1})
+
+
+if __name__ == "__main__":
+    unittest.main()
