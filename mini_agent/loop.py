@@ -127,7 +127,8 @@ class Agent:
             self._report(reply.usage)
         if not reply.content.strip() and not reply.tool_calls:
             raise EmptyReplyError("the model gave neither text nor calls",
-                                  place=f"step {self.step}", remedy="try again")
+                                  place=f"step {self.step}", remedy="allow longer answers" if
+                                  reply.cut == "length" else "try again")
         return reply
 
     def _size(self) -> dict[str, int]:

@@ -23,9 +23,11 @@ class Drift:
     """A fold over reports, answers and changes; all numbers are tokens.
 
     `tokens` is how far the last report was from its prediction, None before one.
+    `covers`: so many leading entries of the view were in what was reported.
     """
 
     tokens: int | None = None
+    covers: int = 0
     _reported: int | None = None  # the endpoint's count of what it has seen so far
     _estimated: int = 0           # the estimate of the same
     _answer: int = 0              # reported size of an answer that has not come in yet
@@ -42,12 +44,13 @@ class Drift:
         """The estimate of a view for which the endpoint would count `tokens`."""
         return tokens * (self._estimate_sum + WEIGHT) // (self._actual_sum + WEIGHT)
 
-    def report(self, estimate: int, prompt: int, answer: int = 0) -> None:
-        """The endpoint counted `prompt` where the estimate was `estimate`."""
+    def report(self, estimate: int, prompt: int, answer: int = 0, covers: int = 0) -> None:
+        """The endpoint counted `prompt` for these entries, where the estimate was `estimate`."""
         self.tokens = prompt - self.predict(estimate)
         old = self._reported or 0
         self._learn(prompt - old, estimate - (self._estimated if old else 0))
         self._reported, self._estimated, self._answer = prompt, estimate, answer
+        self.covers = covers
 
     def answered(self, estimate: int) -> None:
         """The answer behind the last report comes in: its true size is known."""
@@ -57,8 +60,8 @@ class Drift:
             self._answer = 0
 
     def changed(self) -> None:
-        """What was sent is no longer what would be sent: the report is too old."""
-        self._reported, self._answer = None, 0
+        """What was reported is no longer what would be sent: the report is too old."""
+        self._reported, self._answer, self.covers = None, 0, 0
 
     def _learn(self, actual: int, estimate: int) -> None:
         if actual > 0 and estimate > 0:

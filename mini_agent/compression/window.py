@@ -70,7 +70,7 @@ class ContextWindow:
 
     def reported(self, prompt: int, answer: int = 0) -> int:
         """What the endpoint counted of the last request; how far that is from predicted."""
-        self.drift.report(self.tokens, prompt, answer)
+        self.drift.report(self.tokens, prompt, answer, len(self.view))
         return self.drift.tokens or 0
 
     @property
@@ -191,7 +191,7 @@ class ContextWindow:
         check(self.view, after, change, self.protection(), self.policy.breaks)
         self._tracer.event("context_compression",
                            **to_payload(step, trigger, self.view, after, change))
-        if min([*change.affected, *(at for at, _ in change.inserts)]) < self._sent:
+        if min([*change.affected, *(at for at, _ in change.inserts)]) < self.drift.covers:
             self.drift.changed()
         self._sent -= sum(1 for at in change.affected if at < self._sent)
         for at, _ in change.inserts:
