@@ -24,6 +24,7 @@ from ..trace import make_private
 if TYPE_CHECKING:
     import sqlite3
 
+TOKENIZERS = ("trigram", "unicode61")  # of FTS5, the better first
 MAX_TERMS = 24  # of a query; the rest is not looked for
 _TERM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./\-]*|[\u3400-\u9fff]+")
 
@@ -178,7 +179,7 @@ def _make_tables(base: sqlite3.Connection) -> None:
     if _has(base, "said"):
         return
     base.execute("CREATE TABLE said (id INTEGER PRIMARY KEY, text TEXT NOT NULL)")
-    for tokenizer in ("trigram", "unicode61"):
+    for tokenizer in TOKENIZERS:
         try:
             base.execute("CREATE VIRTUAL TABLE found USING fts5("
                          f"text, content='said', content_rowid='id', tokenize='{tokenizer}')")

@@ -1,0 +1,220 @@
+"""Milestone 3: the ways to slide a window, and what each of them loses."""
+
+from __future__ import annotations
+
+import re
+import unittest
+from collections.abc import Iterator
+
+from mini_agent.compression.drop import spans
+from mini_agent.compression.pins import Pin, Pins
+from mini_agent.compression.policies import find_policy
+from mini_agent.errors import ContextOverflowError, StrategyError
+from mini_agent.messages import assistant, pairing_faults, user
+
+from .desk import Desk
+from .histories import random_case
+from .lawbook import broken_laws, live
+
+DROPPED = re.compile(r"\[(\d+) older rounds were dropped to make room: (\d+) messages, (\S+) of the run log\]")
+MIDDLE = re.compile(r"\[the middle was left out: (\d+) messages, (.+?); (.+)\]")
+STORED = re.compile(r"\[(\d+) older messages were taken out: (.+?); (.+)\]")
+
+
+def long_session(policy: str, rounds: int = 12, **settings: object) -> Desk:
+    """Rounds of one result of 50 to 120 tokens each in a window of 800."""
+    desk = Desk(policy, 800, **settings)
+    for number in range(rounds):
+        desk.round(f"f{number}", f"row {number} of it\n" * (18 + 11 * number % 23))
+    desk.ask()
+    return desk
+
+
+class SlidingWindow(unittest.TestCase):
+    """Four variants on the same session."""
+
+    def test_naive_loses_the_task_first_and_tears_calls_from_results(self) -> None:
+        """The system message and the task are gone, and a result has lost its call."""
+        desk = Desk("naive", 800)
+        torn = 0
+        for number in range(12):
+            desk.round(f"f{number}", f"row {number} of it\n" * (18 + 11 * number % 23))
+            torn += desk.ask()[0]["role"] == "tool"
+        self.assertNotIn(desk.history[0], desk.ask())
+        self.assertNotIn(desk.history[1], desk.ask())
+        self.assertGreater(torn, 0)
+
+    def test_keeping_the_head_saves_the_task_but_still_tears_calls(self) -> None:
+        """The head stands; somewhere a result stands without its call."""
+        desk = long_session("keep_head")
+        self.assertEqual(desk.ask()[:2], desk.history[:2])
+        self.assertEqual(list(dict(pairing_faults(desk.ask()))), [2])
+
+    def test_what_naive_and_keep_head_drop_stands_in_the_record(self) -> None:
+        """Nothing in the view tells of it, so the record names each message."""
+        for policy in ("naive", "keep_head"):
+            desk = long_session(policy)
+            standing = {index for entry in desk.entries for index in entry.stands_for}
+            dropped = [index for change in desk.events("context_compression")
+                       for index in change["dropped"]]
+            self.assertEqual(sorted([*standing, *dropped]), list(range(len(desk.history))))
+            self.assertEqual(len(desk.entries), len(standing))
+
+    def test_whole_rounds_says_how_many_rounds_are_gone(self) -> None:
+        """One note behind the head counts all rounds dropped so far, and every call keeps its result."""
+        desk = long_session("whole_rounds")
+        request = desk.ask()
+        rounds, messages, where = DROPPED.fullmatch(request[2]["content"]).groups()
+        self.assertEqual((int(messages), where), (int(rounds) * 2, f"#2-#{int(rounds) * 2 + 1}"))
+        self.assertEqual(len(request), 3 + 24 - int(messages))
+        self.assertEqual(list(pairing_faults(request)), [])
+        self.assertNotIn("read_result", request[2]["content"])
+
+    def test_no_more_is_dropped_than_has_to_go(self) -> None:
+        """With the youngest dropped round back, the view would be over the trigger again."""
+        desk = long_session("whole_rounds")
+        last = desk.entry(2).stands_for[-2:]
+        size = sum(desk.window._estimate.message(desk.history[index]) for index in last)
+        self.assertLessEqual(desk.window.tokens, 800)
+        self.assertGreater(desk.window.tokens + size, 800 - 110)  # the newest round came since
+
+    def test_snip_middle_keeps_the_first_round_and_leaves_handles(self) -> None:
+        """The first round and the newest stand; what lay between is named by its handles."""
+        desk = long_session("snip_middle")
+        request = desk.ask()
+        self.assertEqual(request[:4], desk.history[:4])
+        count, where, way = MIDDLE.fullmatch(request[4]["content"]).groups()
+        self.assertEqual(where, f"#4-#{3 + int(count)}")
+        self.assertEqual(way, "read_result(handle=N) gives each of them back")
+        self.assertEqual(request[5:], desk.history[4 + int(count):])
+
+    def test_without_the_tool_the_way_back_is_the_run_log(self) -> None:
+        """A note names no tool that the agent does not have."""
+        self.assertIn("they are whole in the run log",
+                      long_session("snip_middle", tools=()).ask()[4]["content"])
+
+    def test_a_second_user_turn_in_the_middle_stays_verbatim(self) -> None:
+        """What lies before and behind it gets a note each."""
+        desk = Desk("whole_rounds", 800)
+        for number in range(14):
+            if number == 3:
+                desk.say(user("Port 8080."), assistant("Yes."), user("No: port 9090."))
+            desk.round(f"f{number}", f"row {number} of it\n" * 28)
+        contents = [message["content"] for message in desk.ask()]
+        self.assertIn("Port 8080.", contents)
+        self.assertLess(contents.index("Port 8080."), contents.index("No: port 9090."))
+        self.assertEqual([bool(DROPPED.fullmatch(text)) for text in contents[:7]],
+                         [False, False, True, False, True, False, True])
+
+    def test_a_long_batch_of_parallel_calls_goes_or_stays_whole(self) -> None:
+        """Seven results and a tail of four messages: the tail begins at their call."""
+        for policy in ("whole_rounds", "snip_middle", "recall"):
+            desk = Desk(policy, 900)
+            for _ in range(4):
+                desk.round("a", *["row\n" * 10] * 7)
+            self.assertEqual(list(pairing_faults(desk.ask())), [])
+            self.assertEqual([m["role"] for m in desk.ask()[-8:]], ["assistant"] + ["tool"] * 7)
+
+    def test_one_message_alone_over_the_window_is_one_clear_error(self) -> None:
+        """Nothing can be dropped that would help: the overflow names the newest messages."""
+        desk = Desk("whole_rounds", 200)
+        with self.assertRaises(ContextOverflowError) as caught:
+            desk.round("a", "row\n" * 400)
+            desk.ask()
+        self.assertEqual(caught.exception.immovable[0][0], "the newest messages")
+
+    def test_a_pin_in_a_dropped_round_is_carried_by_the_note(self) -> None:
+        """Word for word, through every later note."""
+        for policy in ("whole_rounds", "snip_middle", "recall"):
+            desk = Desk(policy, 800)
+            desk.window.pins = Pins((Pin(5, "row 1 of it", "parameter"),))
+            for number in range(20):
+                desk.round(f"f{number}", f"row {number} of it\n" * 28)
+                self.assertTrue(any("row 1 of it" in message["content"] for message in desk.ask())
+                                or number < 1)
+
+    def test_spans_of_handles_are_short(self) -> None:
+        """Neighbours are one span."""
+        self.assertEqual(spans([2, 3, 4, 7, 9, 10]), "#2-#4, #7, #9-#10")
+
+
+class Recall(unittest.TestCase):
+    """What leaves the view is in the store before it is gone."""
+
+    def test_all_that_the_note_names_is_in_the_store(self) -> None:
+        """Each message behind the note, calls included, can be searched."""
+        desk = long_session("recall")
+        count, where, way = STORED.fullmatch(desk.ask()[2]["content"]).groups()
+        self.assertEqual(sorted(desk.shelf.texts), list(desk.entry(2).stands_for))
+        self.assertEqual((int(count), where), (len(desk.shelf.texts), f"#2-#{int(count) + 1}"))
+        self.assertEqual(way, "recall(query) searches the store for what stood in them; "
+                         "read_result(handle=N) gives each of them back")
+        self.assertIn('read_file {"path": "f0"}', desk.shelf.texts[2])
+
+    def test_it_goes_down_to_the_target_and_rarely_breaks_the_prefix(self) -> None:
+        """The target of 65 % leaves room for several rounds before the next change."""
+        steps = [change["step"] for change in long_session("recall", 30).events("context_compression")]
+        self.assertTrue(all(later - earlier >= 2 for earlier, later in zip(steps, steps[1:])))
+        self.assertGreater(len(steps), 3)
+
+    def test_what_was_read_back_is_not_stored_again(self) -> None:
+        """Results of `read_result` and `recall` leave the view, but not for the store."""
+        desk = Desk("recall", 800)
+        for number in range(12):
+            desk.round("12", f"row {number} of it\n" * 28,
+                       tool="read_result" if number % 2 else "read_file")
+        desk.ask()
+        self.assertEqual({desk.history[index]["role"] for index in desk.shelf.texts},
+                         {"assistant", "tool"})
+        self.assertNotIn("read_result", {desk.history[index].get("name")
+                                         for index in desk.shelf.texts})
+
+    def test_a_store_that_fails_leaves_everything_and_a_record(self) -> None:
+        """The view is as it was; over the limit the run ends with what it could not move."""
+        desk = Desk("recall", 800)
+        desk.window._shelf = Full()
+        with self.assertRaises(ContextOverflowError):
+            for number in range(12):
+                desk.round(f"f{number}", f"row {number} of it\n" * 28)
+        self.assertEqual([entry.how for entry in desk.entries], ["verbatim"] * len(desk.entries))
+        self.assertEqual(desk.events("compression_skipped")[0]["reason"], "failed")
+
+    def test_an_earlier_note_is_folded_into_the_next(self) -> None:
+        """There is never more than one note between two messages that stay."""
+        desk = long_session("recall", 40)
+        self.assertEqual([entry.how for entry in desk.entries].count("summary"), 1)
+
+
+class Full:
+    """A store without room."""
+
+    def put(self, index: int, text: str) -> None:
+        raise StrategyError("no room")
+
+    def unknown(self, indexes: Iterator[int]) -> list[int]:
+        return list(indexes)
+
+    def remember(self, texts: dict[int, str]) -> None:
+        raise StrategyError("no room")
+
+
+class Laws(unittest.TestCase):
+    """Every policy without a model, on seeded random sessions."""
+
+    POLICIES = ("whole_rounds", "snip_middle", "clip", "clip_errors", "clear_keep_3",
+                "clear_keep_10", "two_layer", "recall")
+
+    def test_the_policies_keep_the_laws(self) -> None:
+        """No law is broken on 150 random histories each, and no change is refused."""
+        for name in self.POLICIES:
+            for seed in range(150):
+                with self.subTest(policy=name, seed=seed):
+                    self.assertEqual(list(broken_laws(live(random_case(seed, policy=name)))), [])
+
+    def test_the_naive_policies_break_the_laws_that_they_name_and_no_other(self) -> None:
+        """Each law in `breaks` is seen broken; none beside them is."""
+        for name in ("naive", "keep_head"):
+            with self.subTest(name):
+                broken = {law for seed in range(300)
+                          for law, _ in broken_laws(live(random_case(seed, policy=name)))}
+                self.assertEqual(broken, set(find_policy(name).breaks))

@@ -1,0 +1,306 @@
+"""Milestone 3: the shelf in a run's folder, and the tools that read from it."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import sqlite3
+import stat
+import tempfile
+import unittest
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from mini_agent.compression import store
+from mini_agent.compression.store import MemoryShelf, RunShelf, terms_of
+from mini_agent.compression.tools import ReadResult, RecallTool, page_chars
+from mini_agent.errors import StrategyError, ToolError
+from mini_agent.messages import assistant, call, tool_result, user
+from mini_agent.texts import Texts
+
+SAID = {2: "read config.py\nDATABASE_URL is taken from the environment\nport = 8080",
+        5: "数据库的端口是 5432,连接走环境变量\n第二行", 7: "port = 9090\nport again, port",
+        9: "nothing of interest here", 11: "数据库连接失败: 超时"}
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    """The folder of a run, not there yet."""
+    with tempfile.TemporaryDirectory() as place:
+        yield Path(place) / "run.d"
+
+
+@contextmanager
+def full_disk(size: int) -> Iterator[None]:
+    """No file of this process may grow beyond `size` bytes."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+
+
+class Files(unittest.TestCase):
+    """Large results in files."""
+
+    def test_a_result_is_there_whole_under_a_short_safe_name(self) -> None:
+        """The name is made of the content's hash, whatever the result says; the folder is private."""
+        with folder() as place:
+            RunShelf(place).put(3, "../../x\r\n数据\n")
+            (found,) = (place / "results").iterdir()
+            self.assertRegex(found.name, r"^[0-9a-f]{32}\.txt$")
+            self.assertEqual(found.read_bytes().decode(), "../../x\r\n数据\n")
+            self.assertEqual(stat.S_IMODE(place.stat().st_mode), 0o700)
+            self.assertEqual(stat.S_IMODE((place / "results").stat().st_mode), 0o700)
+
+    def test_the_same_content_is_kept_once(self) -> None:
+        """Two messages with one content are one file."""
+        with folder() as place:
+            shelf = RunShelf(place)
+            for index in (3, 9):
+                shelf.put(index, "same")
+            self.assertEqual(len(list((place / "results").iterdir())), 1)
+
+    def test_a_file_that_was_cut_off_is_written_again(self) -> None:
+        """What an earlier run left half done is not taken for the result."""
+        with folder() as place:
+            RunShelf(place).put(3, "whole result")
+            (found,) = (place / "results").iterdir()
+            found.write_text("who")
+            RunShelf(place).put(3, "whole result")
+            self.assertEqual(found.read_text(), "whole result")
+
+    def test_a_full_disk_leaves_no_half_file(self) -> None:
+        """The failure says what and why, and nothing lies in the folder."""
+        with folder() as place:
+            with full_disk(1000), self.assertRaises(StrategyError) as caught:
+                RunShelf(place).put(3, "y" * 5000)
+            self.assertIn("File too large", str(caught.exception))
+            self.assertEqual(list((place / "results").iterdir()), [])
+
+    def test_a_folder_that_cannot_be_made_is_a_failed_strategy(self) -> None:
+        """Where a file stands in the way, nothing is lost and the strategy says so."""
+        with folder() as place:
+            place.write_text("in the way")
+            for attempt in (lambda: RunShelf(place).put(3, "x"),
+                            lambda: RunShelf(place).remember({3: "x"})):
+                with self.assertRaises(StrategyError):
+                    attempt()
+
+    def test_nothing_is_made_before_it_is_needed(self) -> None:
+        """A run that keeps nothing leaves no folder."""
+        with folder() as place:
+            RunShelf(place)
+            self.assertFalse(place.exists())
+
+
+class Store(unittest.TestCase):
+    """What can be searched: the same answers with an index, without one, and in memory."""
+
+    def answers(self, shelf: MemoryShelf | RunShelf) -> list[Any]:
+        shelf.remember(SAID)
+        return [list(shelf.find(query, 3)[1]) for query in (
+            "port", "DATABASE_URL", "database_url port", "数据库端口", "端口", "环境变量", "超时 数据库",
+            "absent", "of", "8080 9090", '"quoted" OR port*', "第")]
+
+    def test_rare_terms_count_more_and_newer_messages_come_first(self) -> None:
+        """The expected ranking of a dozen queries, English and Chinese."""
+        self.assertEqual(self.answers(MemoryShelf()), [
+            [7, 2], [2], [2, 7], [11, 5], [5], [5], [11, 5], [], [9], [7, 2], [7, 2], [5]])
+
+    def test_an_index_and_a_scan_find_the_same(self) -> None:
+        """SQLite with the trigram index, and without FTS5, answer as memory does."""
+        expected = self.answers(MemoryShelf())
+        with folder() as place:
+            self.assertEqual(self.answers(RunShelf(place)), expected)
+        with folder() as place, mock.patch.object(store, "TOKENIZERS", ()):
+            self.assertEqual(self.answers(RunShelf(place)), expected)
+
+    def test_an_index_of_whole_words_finds_words(self) -> None:
+        """Where SQLite has FTS5 without trigrams, words come from the index, Chinese from a scan."""
+        with folder() as place, mock.patch.object(store, "TOKENIZERS", ("unicode61",)):
+            shelf = RunShelf(place)
+            shelf.remember(SAID)
+            self.assertEqual([list(shelf.find(query, 3)[1]) for query in ("port", "数据库端口")],
+                             [[7, 2], [11, 5]])
+
+    def test_this_sqlite_has_the_trigram_index(self) -> None:
+        """The path that is measured is the one that is meant (skipped where SQLite lacks it)."""
+        with folder() as place:
+            RunShelf(place).remember(SAID)
+            base = sqlite3.connect(place / "store.sqlite")
+            made = [row[0] for row in base.execute("SELECT sql FROM sqlite_master")]
+            base.close()
+            if sqlite3.sqlite_version_info < (3, 34):
+                self.skipTest("this SQLite has no trigram tokenizer")
+            self.assertTrue(any("trigram" in (sql or "") for sql in made))
+
+    def test_a_message_is_remembered_once(self) -> None:
+        """Giving it again changes nothing, also from another shelf on the same folder."""
+        with folder() as place:
+            shelf = RunShelf(place)
+            shelf.remember({2: "port"})
+            shelf.remember({2: "port", 3: "port"})
+            again = RunShelf(place, fresh=False)
+            self.assertEqual(again.unknown([2, 3, 4]), [4])
+            self.assertEqual(list(again.find("port", 9)[1]), [3, 2])
+
+    def test_a_new_run_does_not_search_an_old_ones_store(self) -> None:
+        """The store of a run that lay in the same place is taken away first."""
+        with folder() as place:
+            RunShelf(place).remember(SAID)
+            self.assertEqual(RunShelf(place).find("port", 9), (0, {}))
+
+    def test_a_full_store_keeps_what_it_had(self) -> None:
+        """All or none of a batch is remembered; the failure is a failed strategy."""
+        with folder() as place:
+            shelf = RunShelf(place)
+            shelf.remember({1: "port"})
+            with full_disk(40_000), self.assertRaises(StrategyError) as caught:
+                shelf.remember({2: "port", 3: "y" * 900_000})
+            self.assertIn("store.sqlite", str(caught.exception))
+            self.assertEqual(RunShelf(place, fresh=False).unknown([1, 2, 3]), [2, 3])
+            self.assertEqual(shelf.unknown([1, 2, 3]), [2, 3])
+            self.assertEqual(list(shelf.find("port", 9)[1]), [1])
+
+    def test_a_file_that_is_no_store_is_a_failed_strategy(self) -> None:
+        """A broken store is named; nothing is written over it."""
+        with folder() as place:
+            place.mkdir()
+            (place / "store.sqlite").write_text("this is no database, it is a text " * 40)
+            with self.assertRaises(StrategyError):
+                RunShelf(place, fresh=False).find("port", 9)
+
+    def test_a_query_is_bounded(self) -> None:
+        """However long it is, 24 terms are looked for."""
+        self.assertEqual(len(terms_of(" ".join(f"w{number}" for number in range(900)))), 24)
+        self.assertEqual(terms_of("!?  ..."), [])
+
+
+def session() -> list[dict[str, Any]]:
+    """A history with one result of 200 lines, one of a single long line, and an empty one."""
+    return [user("Go."), assistant("I read it.", [
+        call("a", "read_file", {"path": "notes.txt"}), call("b", "run_command", {"command": "x"}),
+        call("c", "read_file", {"path": "empty"})]),
+        tool_result("a", "read_file", "".join(f"{number}: note\n" for number in range(1, 201))),
+        tool_result("b", "run_command", "".join(f"{number:06d}" for number in range(5000))),
+        tool_result("c", "read_file", "")]
+
+
+class Reading(unittest.TestCase):
+    """`read_result`: parts by line and by character, the first line says which."""
+
+    def read(self, *arguments: Any, limit: int = 1000, **named: Any) -> str:
+        return ReadResult(session(), Texts(), limit)(*arguments, **named)
+
+    def test_lines_from_1_both_ends_included(self) -> None:
+        """The asked lines, and what comes next."""
+        self.assertEqual(self.read(2, 41, 43), "[#2 read_file notes.txt: lines 41 to 43 of 200; "
+                         "next: start=44, unit=lines]\n41: note\n42: note\n43: note")
+
+    def test_the_pages_put_together_are_the_result(self) -> None:
+        """Following `next` gives every line once, and the last page says that it is the end."""
+        start, pages = 1, []
+        while start:
+            head, _, body = self.read(2, start).partition("\n")
+            pages += body.split("\n")
+            self.assertLessEqual(len(body), 1000)
+            start = int(head.split("start=")[1].split(",")[0]) if "next" in head else 0
+        self.assertIn("this is the end", head)
+        self.assertEqual(pages, session()[2]["content"].splitlines())
+
+    def test_a_line_of_30_000_characters_is_paged_by_character(self) -> None:
+        """Asked by line it begins by character, and says how to go on; the parts are the whole."""
+        head, _, text = self.read(3).partition("\n")
+        self.assertEqual(head, "[#3 run_command x: characters 1 to 1000 of 30000; "
+                         "next: start=1001, unit=chars]")
+        start = 1001
+        while len(text) < 30_000:
+            head, _, part = self.read(3, start, unit="chars").partition("\n")
+            text += part
+            start += len(part)
+        self.assertIn("this is the end", head)
+        self.assertEqual(text, session()[3]["content"])
+
+    def test_a_call_is_read_back_with_its_arguments(self) -> None:
+        """A handle of an assistant message gives its text and its calls."""
+        self.assertEqual(self.read(1).split("\n")[1:], [
+            "I read it.", 'read_file {"path": "notes.txt"}', 'run_command {"command": "x"}',
+            'read_file {"path": "empty"}'])
+
+    def test_an_empty_result_is_no_error(self) -> None:
+        """There is nothing, and that is said."""
+        self.assertEqual(self.read(4), "[#4 read_file empty: lines 0 to 0 of 0; this is the end]")
+        self.assertEqual(self.read(4, unit="chars").strip(),
+                         "[#4 read_file empty: characters 0 to 0 of 0; this is the end]")
+
+    def test_what_is_not_there_is_an_error_with_the_numbers(self) -> None:
+        """An unknown handle and a part behind the end name what there is."""
+        for arguments, code, words in (
+                ((5,), "NO_SUCH_HANDLE", "from #0 to #4"),
+                ((2, 201), "BAD_RANGE", "#2 has no lines 201 to 200: it has 200"),
+                ((2, 9, 3), "BAD_RANGE", "#2 has no lines 9 to 3: it has 200"),
+                ((3, 40_000, None, "chars"), "BAD_RANGE", "it has 30000")):
+            with self.assertRaises(ToolError) as caught:
+                self.read(*arguments)
+            self.assertEqual(caught.exception.code, code)
+            self.assertIn(words, str(caught.exception))
+
+    def test_a_page_is_bounded_by_the_window(self) -> None:
+        """A sixteenth of the window, 400 characters at least and 10,000 at most."""
+        self.assertEqual([page_chars(window) for window in (None, 1200, 8_000, 200_000)],
+                         [10_000, 400, 2_000, 10_000])
+
+
+class Searching(unittest.TestCase):
+    """`recall`: handles and lines, ranked and bounded."""
+
+    def tool(self, limit: int = 10_000) -> RecallTool:
+        shelf = MemoryShelf()
+        history = session()
+        shelf.remember({2: history[2]["content"], 3: history[3]["content"], 1: "I read it."})
+        return RecallTool(shelf, history, Texts(), limit)
+
+    def test_a_hit_names_its_handle_its_source_and_the_line(self) -> None:
+        """The message with most of the terms comes first, with the line that holds most of them."""
+        self.assertEqual(self.tool()("note 137").split("\n")[:2], [
+            "[2 of 2 messages that hold any of these words, best first; "
+            "read_result(handle=N, start=LINE) reads on]",
+            "#2 read_file notes.txt, line 137 of 200: 137: note"])
+
+    def test_a_long_line_is_cut_around_the_term(self) -> None:
+        """300 characters of a line of 30,000, marked as cut on both sides."""
+        hit = self.tool()("004711").split(": ", 1)[1]
+        self.assertIn("004711", hit)
+        self.assertEqual((len(hit), hit[:3], hit[-3:]), (306, "...", "..."))
+
+    def test_no_hit_is_an_answer(self) -> None:
+        """Zero of zero, no error."""
+        self.assertTrue(self.tool()("absent").startswith("[0 of 0 messages"))
+
+    def test_an_empty_query_is_an_error(self) -> None:
+        """Blanks and punctuation have no words to look for."""
+        with self.assertRaises(ToolError):
+            self.tool()(" ?! ")
+
+    def test_the_answer_is_bounded(self) -> None:
+        """Hits beyond the limit are counted and not shown."""
+        shelf = MemoryShelf()
+        shelf.remember({index: "port " * 50 for index in range(5)})
+        answer = RecallTool(shelf, session(), Texts(), 700)("port")
+        self.assertIn("[2 of 5 messages", answer)
+        self.assertLess(len(answer), 900)
+
+    def test_a_store_that_cannot_be_read_is_a_tool_error(self) -> None:
+        """The model is told; the run goes on."""
+        with folder() as place:
+            place.write_text("in the way")
+            with self.assertRaises(ToolError) as caught:
+                RecallTool(RunShelf(place), session(), Texts())("port")
+            self.assertEqual(caught.exception.code, "STORE_ERROR")
