@@ -1,0 +1,1 @@
+"""Milestone 6, the lab: recorded sessions, replayed under any policy, measured and shown."""

@@ -1,0 +1,86 @@
+"""Milestone 6: recorded sessions of any known agent, found by content, in one form.
+
+    for session in open_sessions("rollout.jsonl"):
+        session.messages, session.steps, session.host_compressions, session.notes
+
+`document.py` reads the file, a reader a format finds the pieces (`log.py`), `join.py`
+makes a history of them. Start with `base.py`, then any reader.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ...errors import UsageError
+from .anthropic import Anthropic
+from .atif import Atif
+from .base import Counts, HostCompression, Reader, Session, Unreadable, total_counts
+from .claude_code import ClaudeCode
+from .codex import Codex
+from .copilot import Copilot
+from .document import Document, kind_of
+from .gemini import Gemini
+from .mini_swe import MiniSwe
+from .openai_chat import OpenAIChat
+from .opencode import OpenCode
+from .openhands import OpenHands
+from .pi import Pi
+from .swe_agent import SweAgent
+from .task_file import TaskFile
+from .trace_file import TraceFile
+
+__all__ = ["READERS", "Counts", "Document", "HostCompression", "Reader", "Session", "Unreadable",
+           "open_sessions", "total_counts"]
+
+READERS: tuple[Reader, ...] = (  # the most specific first; the first that detects reads
+    TaskFile(), TraceFile(), ClaudeCode(), Codex(), Copilot(), Pi(), OpenCode(), SweAgent(),
+    MiniSwe(), OpenHands(), Atif(), Gemini(), Anthropic(), OpenAIChat(),
+)
+
+
+def open_sessions(path: str | Path) -> list[Session]:
+    """All sessions of a file, in its order; at least one, each with messages.
+
+    `UsageError` in one line: no file, a folder, empty, binary, no JSON, no reader for
+    the format, nothing but lines that cannot be read, no messages. What could not be
+    read of a file that has sessions is in `unreadable` of the first.
+    """
+    document = Document.open(path)
+    reader = next((reader for reader in READERS if reader.detects(document)), None)
+    if reader is None:
+        raise UsageError(f"no reader for this format: {_shape(document)}", place=str(path),
+                         value=_shape(document),
+                         remedy="known are " + ", ".join(reader.name for reader in READERS))
+    found = reader.read(document)
+    sessions = [session for session in found if session.messages]
+    if not sessions:
+        broken = "".join(f", {len(document.unreadable)} unreadable, the first in line "
+                         f"{first.line}: {first.what}" for first in document.unreadable[:1])
+        raise UsageError(f"a {reader.name} file without messages{broken}", place=str(path),
+                         value=0, remedy="give a recorded session")
+    sessions[0].unreadable = sorted(document.unreadable, key=lambda lost: lost.line)
+    if len(sessions) < len(found):
+        sessions[0].notes["sessions_without_messages"] = len(found) - len(sessions)
+    _name_apart(sessions)
+    return sessions
+
+
+def _name_apart(sessions: list[Session]) -> None:
+    """No two sessions of a file have the same name."""
+    names: dict[str, int] = {}
+    for session in sessions:
+        names[session.name] = names.get(session.name, 0) + 1
+        if names[session.name] > 1:
+            session.name += f" ({names[session.name]})"
+
+
+def _shape(document: Document) -> str:
+    """What a file of no known format looks like, in a few words."""
+    first: Any = document.head[0] if document.head else None
+    keys = ", ".join("".join(sign if sign.isprintable() else "?" for sign in key[:24])
+                     for key in list(first)[:6]) if isinstance(first, dict) else ""
+    what = f"objects with {keys or 'no keys'}" if isinstance(first, dict) else kind_of(first)
+    if document.value is None:
+        return f"JSON lines, {what}"
+    return f"a JSON list, {what}" if isinstance(document.value, list) else f"one JSON value, {what}"

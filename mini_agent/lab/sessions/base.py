@@ -1,0 +1,109 @@
+"""Milestone 6: what every reader of a recorded session hands over.
+
+A reader turns one format of log into `Session`s in the form of `messages.py`.
+What a session holds is *what the model saw*, clipped where the host had clipped
+it; fuller copies that some logs carry beside it (`toolUseResult`, `raw_output`)
+are left alone. History is file order: a turn that the user rewound stays in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from ...messages import Message
+
+if TYPE_CHECKING:
+    from .document import Document
+
+MISSING_RESULT = "MISSING_RESULT"
+KINDS = ("summary", "clearing", "truncation", "reset")  # of a host's compression
+
+
+@dataclass(frozen=True, slots=True)
+class HostCompression:
+    """The recorded agent compressed its own context here.
+
+    `at` is the index of the first message behind it, `tokens` the size before it
+    where the log says it, `kind` one of `KINDS`.
+    """
+
+    at: int
+    format: str
+    tokens: int | None
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A line (or item of a list, both from 1) that could not be read, and why."""
+
+    line: int
+    what: str
+
+
+@dataclass(slots=True)
+class Counts:
+    """Size of a log as its format writes it, of what the model could see.
+
+    Counted while reading: one for each message *of the log* (parallel results may
+    share one there), call arguments as they are spelt there; recorded summaries and
+    second copies of a result count here though the history leaves them out, results
+    that had to be made up do not. Reasoning, images and system prompts that are no
+    message of the log count nothing.
+    """
+
+    messages: int = 0
+    tool_calls: int = 0
+    tool_results: int = 0
+    largest_tool_result_chars: int = 0
+    total_chars: int = 0
+
+
+@dataclass(slots=True)
+class Session:
+    """One recorded session: its messages, and what was done to make them so.
+
+    `steps[i]` is the step of `messages[i]`; `injected` are the indexes of user
+    messages that the host wrote, not a person; `notes` counts what was mended or
+    left out, by name.
+    """
+
+    name: str
+    format: str
+    messages: list[Message] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+    host_compressions: list[HostCompression] = field(default_factory=list)
+    unreadable: list[Unreadable] = field(default_factory=list)
+    notes: dict[str, int] = field(default_factory=dict)
+    injected: set[int] = field(default_factory=set)
+    seen: Counts = field(default_factory=Counts)
+
+    def counts(self) -> dict[str, int]:
+        """The figures of the log itself, by name (see `Counts`)."""
+        return asdict(self.seen)
+
+
+class Reader(Protocol):
+    """One format. `detects` looks at the content only and never raises."""
+
+    name: str
+
+    def detects(self, document: Document) -> bool:
+        """Whether the document is of this format."""
+        ...
+
+    def read(self, document: Document) -> list[Session]:
+        """All sessions of the document; one without messages is possible."""
+        ...
+
+
+def total_counts(sessions: Iterable[Session]) -> dict[str, int]:
+    """The counts of several sessions as one: sums, and the largest result of all."""
+    total = asdict(Counts())
+    for session in sessions:
+        for name, value in session.counts().items():
+            largest = name == "largest_tool_result_chars"
+            total[name] = max(total[name], value) if largest else total[name] + value
+    return total

@@ -1,0 +1,77 @@
+"""Milestone 6: the content blocks of the Anthropic Messages API.
+
+Claude Code, the wire traces, LangChain dumps and Cline all carry them: a content is
+a string or a list of blocks `text, thinking{thinking, signature},
+redacted_thinking{data}, tool_use{id, name, input}, tool_result{tool_use_id, content,
+is_error}, image, document`; server tools have their result in the assistant's own
+message. Signed thinking is kept whole as `opaque`; unsigned is counted only.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .fields import Flat, dict_of, dicts_of, flat, is_injected, text_of
+from .log import Log, RawCall, failed
+
+_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
+_CLINE_RESULT = re.compile(r"\[\w[^\n]{0,2000}\] Result:")
+
+
+def is_result(block: dict[str, Any]) -> bool:
+    """Whether a block is the result of a call, of the client or of a server tool."""
+    return text_of(block.get("type")).endswith("tool_result")
+
+
+def add_assistant(log: Log, content: Any, key: str, *, counted: bool = True) -> None:
+    """The pieces of an assistant message; a key joins it with other records of it."""
+    blocks = dicts_of(content)
+    rest = [block for block in blocks if not is_result(block)]
+    text = flat(content if isinstance(content, str) else rest)
+    calls = [RawCall(text_of(block.get("id")), text_of(block.get("name")), block.get("input"))
+             for block in rest if block.get("type") in _CALLS]
+    log.assistant(text, calls, key=key, counted=counted)
+    for block in rest:
+        if block.get("signature") or block.get("type") == "redacted_thinking":
+            log.assistant(key=key, opaque=("anthropic", block))
+        elif block.get("type") == "thinking":
+            log.notes["thinking"] += 1
+    for block in blocks:
+        if is_result(block):
+            _result(log, block)
+
+
+def add_user(log: Log, content: Any, *, injected: bool = False, open_calls: int = 0) -> None:
+    """The results in a user message, then its text.
+
+    Cline writes results as text, `[tool for 'x'] Result:`; while `open_calls` are
+    open such a text is the result of the first of them.
+    """
+    parts = content if isinstance(content, list) else [] if content is None else [content]
+    in_text = 0 if any(is_result(dict_of(part)) for part in parts) else open_calls
+    kept: list[Any] = []
+    for part in parts:
+        if is_result(dict_of(part)):
+            _result(log, part)
+        elif in_text and _CLINE_RESULT.match(text_of(dict_of(part).get("text"))):
+            in_text -= 1
+            log.result("", flat(part))
+            log.notes["results_in_text"] += 1
+        else:
+            kept.append(part)
+    text = flat(kept)
+    if kept or not parts:
+        log.user(text, injected=injected or is_injected(text.text))
+
+
+def _result(log: Log, block: dict[str, Any]) -> None:
+    content = block.get("content")
+    text = flat(block.get("text") if content is None else content)
+    log.result(text_of(block.get("tool_use_id")), text,
+               error=failed() if block.get("is_error") is True else None)
+
+
+def empty(content: Any) -> bool:
+    """Whether a content has no part at all."""
+    return flat(content) == Flat()

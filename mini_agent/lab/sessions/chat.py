@@ -1,0 +1,190 @@
+"""Milestone 6: messages of the OpenAI chat form, clean and dirty.
+
+Shared by the readers whose logs carry them. A call is in `tool_calls` (or the older
+`function_call`), sometimes a second time among the content parts; the result is a
+message of role `tool` (or `function`). Where an agent speaks a text protocol the call
+stands in the assistant's text, as `<function=NAME><parameter=...>` or as a fenced bash
+block, and the next user message is its result: both become a call and a result here,
+without id, so that the result can be compressed like any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .document import Document
+from .fields import between_all, dict_of, dicts_of, flat, is_injected, list_of, text_of
+from .log import Log, RawCall, exit_error, failed
+
+ROLES = ("system", "developer", "user", "assistant", "tool", "function", "exit")
+_PLAIN_ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "chatgpt": "assistant"}
+_LISTS = ("messages", "traj", "conversations", "conversation")
+_NAMES = ("instance_id", "session_id", "sessionId", "conversation_id", "task_id", "id")
+_PARTS = ("tool_call", "tool_use", "toolCall")
+_XML = re.compile(r"<function=([^>\n]*)>(.*?)(?:</function>|\Z)", re.S)
+_FENCE = re.compile(r"```(?:mswea_bash_command|bash|sh)[ \t]*\n(.*?)\n?```", re.S)
+_RETURNCODE = re.compile(r"<returncode>(-?\d{1,6})</returncode>")
+
+
+class MessageList(NamedTuple):
+    """One session of a document; `name` is "" for the only one."""
+
+    name: str
+    messages: list[dict[str, Any]]
+    system: Any = None  # where it stands beside the messages
+
+
+class TextCall(NamedTuple):
+    """A call in a text: what is said around it, the call, and the text inside it."""
+
+    said: str
+    call: RawCall
+    body: str
+
+
+def message_lists(document: Document) -> Iterator[MessageList]:
+    """The sessions of a document: lists of messages, and loose messages as one."""
+    loose: list[dict[str, Any]] = []
+    found: list[MessageList] = []
+    for number, value in document.records():
+        messages = messages_in(value)
+        if messages:
+            names = (text_of(dict_of(value).get(key)) for key in _NAMES)
+            found.append(MessageList(next(filter(None, names), str(number)), messages,
+                                     dict_of(value).get("system")))
+        elif is_message(value):
+            loose.append(value)
+        else:
+            document.skip(number, "no message and no list of messages")
+    found = [MessageList("", loose)] * bool(loose) + found
+    return iter([found[0]._replace(name="")] if len(found) == 1 else found)
+
+
+def is_message(value: Any) -> bool:
+    """Whether a value is a message of the chat form."""
+    if not isinstance(value, dict):
+        return False
+    if value.get("role") in ROLES:
+        return any(key in value for key in ("content", "tool_calls", "function_call"))
+    return value.get("from") in (*_PLAIN_ROLES, *ROLES) and "value" in value
+
+
+def messages_in(value: Any) -> list[dict[str, Any]]:
+    """The messages that a value is or holds, [] if it is something else."""
+    if isinstance(value, dict):
+        value = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), [])
+    items = dicts_of(value)
+    return items if items and any(is_message(item) for item in items[:3]) else []
+
+
+def role_of(message: dict[str, Any]) -> str:
+    """The role of a message, with the names of older forms made plain."""
+    role = text_of(message.get("role") or message.get("from"))
+    return _PLAIN_ROLES.get(role, role)
+
+
+def calls_in(message: dict[str, Any]) -> list[RawCall]:
+    """The calls of a message: `tool_calls`, else `function_call`, else content parts."""
+    listed = dicts_of(message.get("tool_calls"))
+    if not listed and isinstance(message.get("function_call"), dict):
+        listed = [{"function": message["function_call"]}]
+    parts = [part for part in dicts_of(message.get("content")) if part.get("type") in _PARTS]
+    made: list[RawCall] = []
+    for call in listed or parts:
+        inner = dict_of(call.get("function")) or call
+        raw = next((inner[key] for key in ("arguments", "args", "input") if key in inner), None)
+        call_id = call.get("id") or call.get("call_id") or call.get("tool_call_id")
+        made.append(RawCall(text_of(call_id), text_of(inner.get("name")), raw))
+    return made
+
+
+def xml_call(text: str) -> TextCall | None:
+    """The first `<function=...>` of a text."""
+    found = _XML.search(text)
+    if not found:
+        return None
+    parameters = between_all(found[2], "<parameter=", "</parameter>")[1]
+    arguments = {name: value for name, _, value in (one.partition(">") for one in parameters)}
+    said = (text[:found.start()].rstrip() + text[found.end():]).rstrip()
+    return TextCall(said, RawCall("", found[1], arguments), found[2])
+
+
+def fenced_call(text: str) -> TextCall | None:
+    """The one fenced bash block of a text."""
+    found = _FENCE.search(text)
+    if not found:
+        return None
+    said = (text[:found.start()].rstrip() + text[found.end():]).rstrip()
+    return TextCall(said, RawCall("", "bash", {"command": found[1]}), found[1])
+
+
+class Chat:
+    """Adds chat messages to a log; `fences` if fenced blocks are calls."""
+
+    def __init__(self, log: Log, *, fences: bool = False) -> None:
+        self.log = log
+        self.fences = fences
+        self.waiting = False  # a call in a text, its result is the next user message
+
+    def add(self, message: dict[str, Any]) -> None:
+        """One message of the log."""
+        role = role_of(message)
+        content = message.get("content", message.get("value"))
+        self.log.message()
+        if role in ("system", "developer"):
+            self.log.system(flat(content))
+        elif role == "assistant":
+            self._assistant(message, content)
+        elif role in ("tool", "function"):
+            self._result(message, content)
+        elif role == "exit":
+            with self.log.aside("exit_messages"):
+                self.log.user(flat(content))
+        elif role:
+            self._user(content, role != "user")
+        else:
+            self.log.notes["other_messages"] += 1
+
+    def _assistant(self, message: dict[str, Any], content: Any) -> None:
+        if message.get("reasoning_content") or message.get("reasoning"):
+            self.log.notes["thinking"] += 1
+        text, calls = flat(content), calls_in(message)
+        made = None if calls else xml_call(text.text) or (
+            fenced_call(text.text) if self.fences else None)
+        self.waiting = made is not None
+        if made is None:
+            self.log.assistant(text, calls)
+            return
+        self.log.notes["calls_in_text"] += 1
+        xml = not self.fences
+        self.log.count(calls=int(xml), chars=text.chars + len(made.body) * xml)
+        self.log.assistant(made.said, [made.call], counted=False)
+
+    def _user(self, content: Any, injected: bool) -> None:
+        text = flat(content)
+        if not self.waiting:
+            self.log.user(text, injected=injected or is_injected(text.text))
+            return
+        self.waiting = False
+        found = _RETURNCODE.match(text.text)
+        self.log.count(results=int(self.fences), chars=text.chars)
+        self.log.result("", text, error=exit_error(int(found[1])) if found else None,
+                        counted=False)
+
+    def _result(self, message: dict[str, Any], content: Any) -> None:
+        parts = [part.get("tool_call_id") or part.get("call_id") for part in dicts_of(content)]
+        call_id = message.get("tool_call_id") or next(filter(None, parts), "")
+        text = flat(content)
+        status = _RETURNCODE.match(text.text)
+        error = exit_error(int(status[1])) if status else None
+        if message.get("status") == "error" or message.get("is_error") is True:
+            error = failed()
+        self.log.result(text_of(call_id), text, name=text_of(message.get("name")), error=error)
+
+
+def texts_of(messages: list[dict[str, Any]], role: str) -> list[str]:
+    """The texts of the messages of a role."""
+    return [flat(message.get("content", message.get("value"))).text
+            for message in list_of(messages) if role_of(message) == role]

@@ -1,0 +1,171 @@
+"""Milestone 6, reader: Claude Code, `~/.claude/projects/<cwd>/<session>.jsonl`.
+
+One record a line; those of type `user` and `assistant` hold an Anthropic message, the
+rest is bookkeeping. Quirks:
+- one API message is written as several assistant records with one `message.id`, a block
+  each; results of parallel calls may stand between them;
+- a compaction is a `compact_boundary` record and a user record `isCompactSummary`;
+  `microcompact_boundary` says that old results were cleared;
+- `isSidechain` records are a sub-agent's, as is `progress` of type `agent_progress`.
+  They are left out, unless the whole file is a sub-agent's;
+- a resumed session may copy records, with the same `uuid`;
+- `parentUuid` makes a tree: a rewound turn stays in the history, in file order;
+- `attachment` records are seen by the model only as their `rendered` text says; a
+  `queued_command` is what the user typed while the agent was busy;
+- version 1.9 wrote `tool_use` and `tool_result` records of their own;
+- `claude -p --output-format stream-json` writes the same with `session_id`, a sub-agent's
+  with `parent_tool_use_id`.
+`toolUseResult`, the fuller result, was never sent and is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .base import Session
+from .blocks import add_assistant, add_user, empty
+from .document import Document
+from .fields import dict_of, dicts_of, flat, int_of, is_injected, text_of
+from .join import finish
+from .log import Log, RawCall
+
+_KEYS = ("uuid", "sessionId", "parentUuid", "session_id")
+_MARKS = (("summary", "leafUuid"), ("file-history-snapshot", "snapshot"),
+          ("progress", "parentUuid"))
+
+
+class ClaudeCode:
+    """Records with `type`, `message` and a `uuid` or `sessionId`."""
+
+    name = "claude-code"
+
+    def detects(self, document: Document) -> bool:
+        """Whether one of the first records is a message or a title of Claude Code."""
+        return any(_is_record(value) for value in document.head if isinstance(value, dict))
+
+    def read(self, document: Document) -> list[Session]:
+        """The main line; the side line where there is nothing else."""
+        log = Log(self.name)
+        add_records(log, document.objects())
+        if log.empty and log.notes["subagent_records"]:
+            log = Log(self.name)
+            add_records(log, document.objects(), sidechain=True)
+        return [finish(log, document)]
+
+
+def _is_record(record: dict[str, Any]) -> bool:
+    if record.get("type") in ("user", "assistant"):
+        message = dict_of(record.get("message"))
+        return "content" in message and any(key in record for key in _KEYS)
+    return any(record.get("type") == kind and key in record for kind, key in _MARKS)
+
+
+def add_records(log: Log, records: Iterable[dict[str, Any]], *, sidechain: bool = False) -> None:
+    """Add Claude Code records to a log; also used for the `loglines` of its web form."""
+    reading = _Reading(log)
+    for record in records:
+        kind = record.get("type")
+        aside = record.get("isSidechain") is True or record.get("parent_tool_use_id")
+        if aside and not sidechain:
+            log.notes["subagent_records"] += 1
+        elif kind in ("user", "assistant") and isinstance(record.get("message"), dict):
+            reading.conversation(record)
+        elif kind == "system":
+            reading.system(record)
+        elif kind == "attachment":
+            reading.attachment(dict_of(record.get("attachment")), record)
+        elif kind in ("tool_use", "tool_result"):
+            reading.old_tool(record)
+        elif dict_of(record.get("data")).get("type") == "agent_progress":
+            log.notes["subagent_records"] += 1
+        else:
+            log.notes["bookkeeping"] += 1
+
+
+class _Reading:
+    """What one record has to know of those before it."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self.contents: dict[str, Any] = {}   # of each uuid
+        self.typed_after: set[str] = set()   # records that a typed message follows
+        self.messages: set[str] = set()      # ids of assistant messages
+        self.boundary = False                # its summary is still to come
+
+    def conversation(self, record: dict[str, Any]) -> None:
+        """A user or assistant record, a copy of one, or a summary."""
+        content = record["message"].get("content")
+        uuid = text_of(record.get("uuid"))
+        if uuid and uuid in self.contents and self.contents[uuid] == content:
+            with self.log.aside("duplicates"):
+                self._message(record, content)
+        elif record.get("isCompactSummary") is True:
+            if not self.boundary:
+                self.log.compression("summary")
+            self.boundary = False
+            with self.log.aside("summaries"):
+                self._message(record, content)
+        else:
+            self.contents[uuid] = content
+            self._message(record, content)
+
+    def _message(self, record: dict[str, Any], content: Any) -> None:
+        if record["type"] == "assistant":
+            self._assistant(record, content)
+            return
+        self.log.message()
+        meta = record.get("isMeta") is True
+        if not meta and not dicts_of(content) and not is_injected(text_of(content)):
+            self._rewind(text_of(record.get("parentUuid")))
+        add_user(self.log, content, injected=meta)
+
+    def _assistant(self, record: dict[str, Any], content: Any) -> None:
+        key = text_of(record["message"].get("id")) or text_of(record.get("uuid"))
+        key = key or f"message {self.log.counts.messages}"
+        if key not in self.messages:
+            self.log.message()
+        self.messages.add(key)
+        if record["message"].get("model") == "<synthetic>":
+            self.log.notes["synthetic_messages"] += 1
+        add_assistant(self.log, content, key)
+
+    def _rewind(self, parent: str) -> None:
+        if parent and parent in self.typed_after:
+            self.log.notes["rewinds"] += 1
+        self.typed_after.add(parent)
+
+    def system(self, record: dict[str, Any]) -> None:
+        """A boundary of a compaction, or bookkeeping."""
+        if record.get("subtype") == "compact_boundary":
+            self.boundary = True
+            data = dict_of(record.get("compactMetadata"))
+            self.log.compression("summary", int_of(data.get("preTokens")))
+        elif record.get("subtype") == "microcompact_boundary":
+            data = dict_of(record.get("microcompactMetadata"))
+            self.log.compression("clearing", int_of(data.get("preTokens")))
+        else:
+            self.log.notes["bookkeeping"] += 1
+
+    def attachment(self, attachment: dict[str, Any], record: dict[str, Any]) -> None:
+        """What the host put beside a message: only what it says it rendered."""
+        prompt = attachment.get("prompt")
+        rendered = [part.get("content") for part in dicts_of(record.get("rendered"))]
+        if attachment.get("type") == "queued_command" and not empty(prompt):
+            self.log.message()
+            add_user(self.log, prompt)
+        elif rendered:
+            self.log.message()
+            self.log.user(flat([flat(part).text for part in rendered]), injected=True)
+        else:
+            self.log.notes["attachments"] += 1
+
+    def old_tool(self, record: dict[str, Any]) -> None:
+        """A call or a result as a record of its own."""
+        call_id = text_of(record.get("id") or record.get("tool_use_id"))
+        name = text_of(record.get("name"))
+        self.log.message()
+        if record["type"] == "tool_use":
+            self.log.assistant(calls=[RawCall(call_id, name, record.get("input"))])
+        else:
+            self.log.result(call_id, flat(record.get("output", record.get("content"))), name=name)

@@ -1,0 +1,209 @@
+"""Milestone 6: a file of JSON, read once, parsed line by line as it is asked for.
+
+A document is one JSON value or lines of them. What can be wrong with a line and
+does not stop the rest: two objects on it, garbage behind them, a cut end, bytes
+that are no UTF-8 (U+FFFD in their place), nesting beyond `DEEPEST`, a number with
+thousands of digits. NaN, Infinity and 1e999 are no JSON and become their own text,
+so that they cannot get into a trace. Nothing of a line is kept behind its turn.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ...errors import UsageError
+from ...messages import clean
+from .base import Unreadable
+
+DEEPEST = 100          # levels of nesting; Python's own limit differs by version
+HEAD_VALUES = 200      # as many values are looked at to find the format
+_BLANK = re.compile(r"[ \t\r\n]*")
+_BOM = b"\xef\xbb\xbf"
+_REPLACED = "\ufffd".encode()
+
+
+def _finite(text: str) -> float | str:
+    value = float(text)
+    return text if value in (float("inf"), float("-inf")) else value
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=str)
+
+
+def _too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [child for item in level if isinstance(item, (dict, list))
+                 for child in (item.values() if isinstance(item, dict) else item)]
+        if not level:
+            return False
+    return True
+
+
+def decode(text: str, start: int = 0) -> tuple[Any, int]:
+    """One JSON value from `start` on and the index behind it; ValueError if none."""
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    if text.count("[", start, end) + text.count("{", start, end) > DEEPEST and _too_deep(value):
+        raise ValueError("nested too deep")
+    return value, end
+
+
+def parse(text: str) -> Any:
+    """One JSON value and nothing else; ValueError if it is not that."""
+    value, end = decode(text, _skip(text, 0))
+    if _skip(text, end) != len(text):
+        raise ValueError("text behind the value")
+    return value
+
+
+def parse_line(text: str) -> tuple[list[Any], str]:
+    """All values of a line, and what stopped the reading ("" if nothing did)."""
+    values: list[Any] = []
+    text = text.rstrip("\r\n")
+    at = _skip(text, 0)
+    while at < len(text):
+        try:
+            value, at = decode(text, at)
+        except json.JSONDecodeError as error:
+            return values, f"{error.msg.removesuffix(' at')} at character {error.pos + 1}"
+        except ValueError as error:
+            return values, str(error).partition(":")[0]
+        values.append(value)
+        at = _skip(text, at)
+    return values, ""
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _skip(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    return found.end() if found else at
+
+
+class Document:
+    """The bytes of a file and its JSON values; `open` refuses what cannot be one."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name = self.place = name
+        self.size = len(data)
+        self.unreadable: list[Unreadable] = []
+        self.bad_bytes = 0
+        self._wrong = ""
+        self._data = data.removeprefix(_BOM)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Document:
+        """Read the file once; UsageError for a folder, an empty or a binary file."""
+        place = str(path)
+        try:
+            data = Path(path).read_bytes()
+        except IsADirectoryError:
+            raise UsageError("is a folder", place=place, value=place,
+                             remedy="give the files in it") from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise UsageError(f"cannot be read: {reason}", place=place, value=place) from None
+        document = cls(clean(Path(path).name), data)
+        document.place = clean(place)
+        if not document._data.strip():
+            raise UsageError("the file is empty", place=place, value=0,
+                             remedy="give a recorded session")
+        if document.value is None and not any(
+                isinstance(value, (dict, list)) for value in document.head):
+            raise UsageError(document._foreign(), place=place,
+                             remedy="give a recorded session in JSON or JSON lines")
+        return document
+
+    def _foreign(self) -> str:
+        """What a file is that has no JSON in it."""
+        start = self._data[:8192]
+        if b"\0" in start:
+            return "this is a binary file"
+        if _text(start).count("\ufffd") * 10 > len(start):
+            return "this is not UTF-8 text"
+        return f"no JSON: {self._wrong or 'no object in it'}"
+
+    def _lines(self) -> Iterator[bytes]:
+        start = 0
+        while start < len(self._data):
+            end = self._data.find(b"\n", start) + 1 or len(self._data)
+            yield self._data[start:end]
+            start = end
+
+    @cached_property
+    def value(self) -> Any:
+        """The one JSON value that the whole file is; None where it is lines."""
+        filled = list(islice((raw for raw in self._lines() if raw.strip()), 2))
+        values, self._wrong = parse_line(_text(filled[0]))
+        if not self._wrong and len(filled) + len(values) > 2:
+            return None
+        text = _text(self._data)
+        try:
+            value = values[0] if not self._wrong else parse(text)
+            self.bad_bytes = text.count("\ufffd") - self._data.count(_REPLACED)
+            self._data = b""
+            return value
+        except json.JSONDecodeError as error:
+            what = error.msg.removesuffix(" at")
+            self._wrong = f"{what} in line {error.lineno}, column {error.colno}"
+        except ValueError as error:
+            self._wrong = str(error).partition(":")[0]
+        return None
+
+    @cached_property
+    def head(self) -> list[Any]:
+        """The first values of the file, parsed to find out what it is."""
+        if self.value is not None:
+            return self.value[:HEAD_VALUES] if isinstance(self.value, list) else [self.value]
+        values = (value for raw in self._lines() for value in parse_line(_text(raw))[0])
+        return list(islice(values, HEAD_VALUES))
+
+    def records(self) -> Iterator[tuple[int, Any]]:
+        """(line, value) of every value of the file; the items where it is one list.
+
+        Lines that cannot be read are put into `unreadable`, anew on each call.
+        """
+        self.unreadable.clear()
+        if self.value is not None:
+            values = self.value if isinstance(self.value, list) else [self.value]
+            yield from enumerate(values, start=1)
+            return
+        self.bad_bytes = 0
+        for number, raw in enumerate(self._lines(), start=1):
+            text = _text(raw)
+            self.bad_bytes += text.count("\ufffd") - raw.count(_REPLACED)
+            values, wrong = parse_line(text)
+            for value in values:
+                yield number, value
+            if wrong:
+                self.skip(number, wrong if raw.endswith(b"\n") else f"cut off: {wrong}")
+
+    def objects(self) -> Iterator[dict[str, Any]]:
+        """The records that are JSON objects; others count as unreadable."""
+        for number, value in self.records():
+            if isinstance(value, dict):
+                yield value
+            else:
+                self.skip(number, f"no object but {kind_of(value)}")
+
+    def skip(self, line: int, what: str) -> None:
+        """A reader cannot use a record: count and name it."""
+        self.unreadable.append(Unreadable(line, what))
+
+
+def kind_of(value: Any) -> str:
+    """What JSON calls a value: "a list", "a string", ..."""
+    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false",
+             type(None): "null"}
+    return names.get(type(value), "a number")

@@ -1,0 +1,181 @@
+"""Milestone 6: taking fields out of JSON that nobody has checked.
+
+A log is written by another program, perhaps by an enemy: any field may be missing
+or of the wrong type. These functions give the type that is asked for, or its empty
+value. `flat` makes text of the content parts that all formats know in some spelling;
+an image becomes `[image TYPE, N bytes]`. Calls, results and reasoning among the
+parts are the readers' business.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from .document import parse
+
+INJECTED = (  # how hosts begin the user messages that no user has typed
+    "<command-", "<local-command-", "<bash-", "<task-notification", "<environment_context>",
+    "<user_instructions>", "<permissions instructions>", "<collaboration_mode>",
+    "<skills_instructions>", "<turn_aborted>",
+    "# AGENTS.md instructions", "[Request interrupted by user", "Caveat: The messages below",
+)
+_REMINDER = ("<system-reminder>", "</system-reminder>")
+_APART = ("thinking", "redacted_thinking", "reasoning", "tool_use", "tool_call", "toolCall",
+          "tool_result", "function_call", "server_tool_use", "mcp_tool_use")
+
+
+@dataclass(slots=True)
+class Flat:
+    """Content as one text; `chars` is its size without what stands for images and files."""
+
+    text: str = ""
+    chars: int = 0
+    images: int = 0
+    others: int = 0
+
+
+def text_of(value: Any) -> str:
+    """The value if it is a string, a number as its digits, else ""."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) else ""
+
+
+def dict_of(value: Any) -> dict[str, Any]:
+    """The value if it is an object, else {}."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    """The value if it is a list, else []."""
+    return value if isinstance(value, list) else []
+
+
+def dicts_of(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list."""
+    return [item for item in list_of(value) if isinstance(item, dict)]
+
+
+def int_of(value: Any) -> int | None:
+    """The value if it is a whole number, else None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def dumped(value: Any) -> str:
+    """JSON as logs mostly write it: spaces behind `,` and `:`, no escapes."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def arguments_of(raw: Any) -> Any:
+    """The arguments of a call: an object, also out of a string; {} for nothing."""
+    if not isinstance(raw, str):
+        return {} if raw is None else raw
+    try:
+        value = parse(raw) if raw.strip() else {}
+    except ValueError:
+        return raw
+    return value if isinstance(value, dict) else raw
+
+
+def glue(parts: Iterable[str]) -> str:
+    """Texts with a newline between two that have none there."""
+    made: list[str] = []
+    for part in parts:
+        if made and part and not made[-1].endswith("\n"):
+            made.append("\n")
+        if part:
+            made.append(part)
+    return "".join(made)
+
+
+def is_injected(text: str) -> bool:
+    """Whether a user message is all the host's: reminders, or what `INJECTED` begins."""
+    rest = between_all(text, *_REMINDER)[0].strip() if _REMINDER[0] in text else text.strip()
+    return bool(text) and (not rest or rest.startswith(INJECTED))
+
+
+def between_all(text: str, opening: str, closing: str) -> tuple[str, list[str]]:
+    """The text without its `opening...closing` stretches, and what stands inside them."""
+    kept, inside, at = [], [], 0
+    while (start := text.find(opening, at)) >= 0:
+        end = text.find(closing, start + len(opening))
+        if end < 0:
+            break
+        kept.append(text[at:start])
+        inside.append(text[start + len(opening):end])
+        at = end + len(closing)
+    return "".join(kept) + text[at:], inside
+
+
+def flat(content: Any) -> Flat:
+    """Text, a list of parts, or one part, as one text."""
+    if isinstance(content, str):
+        return Flat(content, len(content))
+    parts = content if isinstance(content, list) else [] if content is None else [content]
+    texts: list[str] = []
+    counted: list[str] = []
+    made = Flat()
+    for part in parts:
+        text = _plain(part)
+        if text is not None:
+            counted.append(text)
+        elif _kind(part) in _APART:
+            continue
+        else:
+            text = _stand_in(dict_of(part))
+            made.images += text.startswith("[image")
+            made.others += not text
+        texts.append(text)
+    made.text, made.chars = glue(texts), len(glue(counted))
+    return made
+
+
+def _kind(part: Any) -> str:
+    return text_of(dict_of(part).get("type"))
+
+
+def _plain(part: Any) -> str | None:
+    """The text of a part, None if it is not one of text."""
+    if isinstance(part, str):
+        return part
+    if _kind(part) in _APART:
+        return None
+    for key in ("text", "refusal", "output", "content"):
+        value = dict_of(part).get(key)
+        if isinstance(value, str):
+            return value
+        if key in ("output", "content") and isinstance(value, list):
+            return flat(value).text
+    return None
+
+
+def _stand_in(part: dict[str, Any]) -> str:
+    """What stands in the history for an image, a file or a reference; "" for others."""
+    kind = text_of(part.get("type"))
+    if kind == "tool_reference":
+        return f"[tool reference {text_of(part.get('tool_name'))}]"
+    if kind == "web_search_result":
+        return f"{text_of(part.get('title'))} {text_of(part.get('url'))}".strip()
+    source = dict_of(part.get("source")) or dict_of(part.get("inlineData")) or part
+    link = part.get("image_url") or source.get("url") or part.get("image")
+    link = text_of(dict_of(link).get("url") if isinstance(link, dict) else link)
+    data = text_of(source.get("data"))
+    media = text_of(source.get("media_type") or source.get("mimeType") or part.get("mime"))
+    if link.startswith("data:"):
+        head, _, data = link.partition(",")
+        media = head[5:].partition(";")[0]
+    if "image" not in kind + media and "image_url" not in part:
+        name = text_of(part.get("filename") or part.get("name"))
+        what = media or name or kind
+        return f"[file {what}, {_size(data)} bytes]" if data else f"[file {what}]" * (
+            kind in ("file", "document", "input_file"))
+    if data:
+        return f"[image {media or 'image'}, {_size(data)} bytes]"
+    return f"[image at {link[:200]}]" if link else "[image of unknown size]"
+
+
+def _size(base64: str) -> int:
+    return len(base64) * 3 // 4 - base64[-2:].count("=")

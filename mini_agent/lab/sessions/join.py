@@ -1,0 +1,130 @@
+"""Milestone 6: from the pieces of a log to a history that keeps the law of pairing.
+
+The same for all formats, in this order: pieces of one assistant message are joined;
+each result finds its call; assistant messages in a row whose calls were answered only
+behind them all become one message (parallel calls); what is left is written out, each
+message with calls directly followed by one result a call, in the order of the calls.
+
+- A call without result gets one that says so, with the error MISSING_RESULT.
+- Of two results of a call the last stands. Ids are kept, so the match is by place: the
+  newest message that has the id open. A result without id takes the first open call.
+- A result whose call is nowhere becomes a user message, marked as injected: the model
+  has seen its text, and a call may not be made up.
+- Text between a call and its results comes behind them.
+- System messages at the start become one; a repeated one is left out, a later one that
+  differs is a user message, marked as injected.
+
+Every such mending is counted in `notes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...messages import Message, assistant, clean, system, tool_result, user
+from ...texts import LANGUAGES, language_of
+from .base import MISSING_RESULT, HostCompression, Session
+from .document import Document
+from .log import Log, Piece, failed
+from .pairing import Unit, joined, merged, pair
+
+_MISSING = ("[the log holds no result of this call]", "[日志中没有此调用的结果]")
+_ORPHAN = ("[result of a call that is not in the log{name}]\n{text}",
+           "[日志中没有对应调用的结果{name}]\n{text}")
+
+
+def finish(log: Log, document: Document, name: str = "") -> Session:
+    """The session that the pieces of `log` are."""
+    units = joined(log)
+    pair(units, log)
+    units = merged(units, log)
+    part = " ".join(clean(name).split())[:100]
+    session = Session(f"{document.name}#{part}" if part else document.name, log.format,
+                      seen=log.counts)
+    _write(session, units, log)
+    if document.bad_bytes:
+        log.notes["bad_bytes"] = document.bad_bytes
+    session.notes = {note: number for note, number in sorted(log.notes.items()) if number}
+    return session
+
+
+def _write(session: Session, units: list[Unit], log: Log) -> None:
+    """Messages, steps and marks of the session."""
+    first = next((unit.piece.text for unit in units if unit.piece.role == "user"), "")
+    language = LANGUAGES.index(language_of(first))
+    steps: list[int | None] = []
+    answered = -1
+    for unit in _without_systems(units, log):
+        if unit.piece.role == "mark":
+            session.host_compressions.append(HostCompression(
+                len(session.messages), log.format, unit.piece.tokens, unit.piece.text))
+            continue
+        answered = max(answered, unit.last_answer)
+        log.notes["held_back"] += unit.piece.role == "user" and unit.place < answered
+        if unit.piece.injected:
+            session.injected.add(len(session.messages))
+        for step, message in _messages(unit, log, language):
+            session.messages.append(message)
+            steps.append(step)
+    derived = _steps(session.messages)
+    session.steps = [mine if given is None else given for given, mine in zip(steps, derived)]
+
+
+def _without_systems(units: list[Unit], log: Log) -> Iterator[Unit]:
+    """The units to write, with one system message at most, at the start."""
+    head = [unit for unit in units if not unit.used]
+    start = next((at for at, unit in enumerate(head) if unit.piece.role != "system"), len(head))
+    text = "\n\n".join(filter(None, dict.fromkeys(unit.piece.text for unit in head[:start])))
+    if text:
+        head[0].piece.text = text
+        yield head[0]
+    for unit in head[start:]:
+        piece = unit.piece
+        if piece.role == "system":
+            if piece.text in text:
+                log.notes["repeated_systems"] += 1
+                continue
+            unit.piece = Piece("user", piece.text, injected=True, step=piece.step)
+            log.notes["late_systems"] += 1
+        elif piece.role == "tool":
+            log.notes["orphan_results"] += 1
+            piece.injected = True
+        elif not piece.text and not piece.calls and piece.role != "mark":
+            log.notes["empty_messages"] += 1
+            continue
+        yield unit
+
+
+def _messages(unit: Unit, log: Log, language: int) -> Iterator[tuple[int | None, Message]]:
+    """(recorded step, message) of a unit, and of the results of its calls."""
+    piece = unit.piece
+    if piece.role == "system":
+        yield piece.step, system(piece.text)
+    elif piece.role == "user":
+        yield piece.step, user(piece.text)
+    elif piece.role == "tool":
+        name = " ".join(filter(None, (piece.name, piece.call_id)))
+        name = f": {name}" if name else ""
+        yield piece.step, user(_ORPHAN[language].format(name=name, text=piece.text))
+    else:
+        yield piece.step, assistant(piece.text, piece.calls, piece.opaque)
+        for made, answer in zip(piece.calls, unit.answers):
+            if answer is None:
+                log.notes["missing_results"] += 1
+                answer = Piece("tool", _MISSING[language],
+                               error=failed(_MISSING[language], MISSING_RESULT), step=piece.step)
+            yield answer.step, tool_result(made["id"], made["name"], answer.text, answer.error)
+
+
+def _steps(messages: list[Message]) -> list[int]:
+    """The step of each message: assistant messages in a row are one step."""
+    steps: list[int] = []
+    calls, before = 0, ""
+    for message in messages:
+        if message["role"] == "assistant":
+            calls += before != "assistant"
+            steps.append(calls - 1)
+        else:
+            steps.append(calls)
+        before = message["role"]
+    return steps

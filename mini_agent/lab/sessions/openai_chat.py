@@ -1,0 +1,63 @@
+"""Milestone 6, reader: lists of OpenAI chat messages, the common tongue of datasets.
+
+`[{role, content, tool_calls}]`, alone, under `messages`, `traj` or `conversations`, one
+session a file, an item or a line; or one message a line. What is dirty in the wild:
+- content parts beside `tool_calls` that say the same; roles `developer`, `function`;
+- parallel calls in assistant messages of their own, then all results;
+- SWE-smith: calls as `<function=...>` in the text, results as user messages;
+- LangChain dumps: `{lc, id, kwargs: {type: human|ai|tool, content, tool_calls}}` and
+  `{type, data}`, their arguments objects, their content Anthropic blocks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .base import Session
+from .chat import Chat, MessageList, is_message, message_lists, messages_in
+from .document import Document
+from .fields import dict_of, dicts_of, flat
+from .join import finish
+from .log import Log
+
+_LANGCHAIN = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system",
+              "function": "function", "AIMessageChunk": "assistant", "HumanMessageChunk": "user"}
+
+
+class OpenAIChat:
+    """Messages with roles, or LangChain's dumps of them."""
+
+    name = "openai-chat"
+
+    def detects(self, document: Document) -> bool:
+        """Whether the head holds messages or lists of them."""
+        return any(is_message(value) or messages_in(value) for value in document.head) or bool(
+            _langchain(document))
+
+    def read(self, document: Document) -> list[Session]:
+        """One session a list."""
+        dumped = _langchain(document)
+        lists = [MessageList("", dumped)] if dumped else message_lists(document)
+        sessions: list[Session] = []
+        for name, messages, system in lists:
+            log = Log(self.name)
+            log.system(flat(system), counted=False)
+            chat = Chat(log)
+            for message in messages:
+                chat.add(message)
+            sessions.append(finish(log, document, name))
+        return sessions
+
+
+def _langchain(document: Document) -> list[dict[str, Any]]:
+    """The messages of a LangChain dump in the chat form, [] if it is none."""
+    value = document.value
+    items = dicts_of(value if isinstance(value, list) else dict_of(value).get("messages"))
+    made: list[dict[str, Any]] = []
+    for item in items:
+        inner = dict_of(item.get("kwargs")) if "lc" in item else dict_of(item.get("data"))
+        role = _LANGCHAIN.get(str(inner.get("type") or item.get("type")))
+        if not made and (not role or "content" not in inner):
+            return []
+        made.append({**inner, "role": role or ""})
+    return made

@@ -1,0 +1,31 @@
+"""Milestone 6, reader: task files (DESIGN, section 9).
+
+A task file is a script: it has no session in it until it is run.
+"""
+
+from __future__ import annotations
+
+from ...errors import UsageError
+from .base import Session
+from .document import Document
+from .fields import dict_of
+
+
+class TaskFile:
+    """An object with `task` and `replies`."""
+
+    name = "task file"
+
+    def detects(self, document: Document) -> bool:
+        """Whether the file is a task file."""
+        return {"task", "replies"} <= set(dict_of(document.value))
+
+    def read(self, document: Document) -> list[Session]:
+        """The sessions of a run of the task."""
+        return sessions_of_task(document)
+
+
+def sessions_of_task(document: Document) -> list[Session]:
+    """Where a run of the task file will be wired in; until then it is refused."""
+    raise UsageError("a task file is run, not read", place=document.place,
+                     remedy="run it with `mini-agent run` and give its trace")

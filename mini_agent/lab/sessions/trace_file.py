@@ -1,0 +1,78 @@
+"""Milestone 6, reader: our own traces (DESIGN, section 5).
+
+`{"type": "message", "step", "message", "seq"}` and `{"type": "event", "event", "payload",
+"seq"}`. The messages are the history, with the steps of their records; of the events a
+`host_compression` (another agent's, from a converted log) is kept as one. What this run
+compressed itself is about its views and not about the history: it is counted only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...messages import clean
+from .base import KINDS, HostCompression, Session
+from .document import Document
+from .fields import dict_of, dicts_of, int_of, text_of
+from .join import finish
+from .log import Log, RawCall
+
+
+class TraceFile:
+    """Records with `type`, `seq` and a message or an event."""
+
+    name = "trace"
+
+    def detects(self, document: Document) -> bool:
+        """Whether one of the first records is one of ours."""
+        return any(isinstance(value, dict) and isinstance(value.get("seq"), int) and (
+            isinstance(value.get("message"), dict) or isinstance(value.get("event"), str))
+                   for value in document.head)
+
+    def read(self, document: Document) -> list[Session]:
+        """One session a file."""
+        log = Log(self.name)
+        host = ""
+        for record in document.objects():
+            payload = dict_of(record.get("payload"))
+            if record.get("type") == "message":
+                log.step = int_of(record.get("step"))
+                _message(log, dict_of(record.get("message")))
+            elif record.get("event") == "host_compression":
+                host = text_of(payload.get("format")) or host
+                kind = payload.get("kind")
+                log.compression(kind if kind in KINDS else "summary",
+                                int_of(payload.get("tokens")))
+            else:
+                log.notes["own_compressions" if record.get("event") == "context_compression"
+                          else "events"] += 1
+        session = finish(log, document)
+        if host:
+            session.host_compressions = [
+                HostCompression(mark.at, clean(host), mark.tokens, mark.kind)
+                for mark in session.host_compressions]
+        return [session]
+
+
+def _message(log: Log, message: dict[str, Any]) -> None:
+    role, content = message.get("role"), text_of(message.get("content"))
+    log.message()
+    if role == "system":
+        log.system(content)
+    elif role == "user":
+        log.user(content)
+    elif role == "tool":
+        error = dict_of(message.get("error"))
+        log.result(text_of(message.get("tool_call_id")), content,
+                   name=text_of(message.get("name")), error={
+                       "code": text_of(error.get("code")),
+                       "message": text_of(error.get("message"))} if error else None)
+    elif role == "assistant":
+        calls = [RawCall(text_of(call.get("id")), text_of(call.get("name")),
+                         call.get("invalid", call.get("arguments")))
+                 for call in dicts_of(message.get("tool_calls"))]
+        log.assistant(content, calls)
+        for provider, blocks in dict_of(message.get("opaque")).items():
+            log.seal(log.pieces[-1], provider, blocks)
+    else:
+        log.notes["other_messages"] += 1

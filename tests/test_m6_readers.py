@@ -1,0 +1,246 @@
+"""Milestone 6: the readers of recorded sessions.
+
+`data/sessions/valid/` has a small file a format with its quirks, and beside it what it
+must become; `invalid/` has files and the one line that each gives. The files that other
+agents have really written are not in the project: the environment variable SESSIONS
+names their folder, with an `INDEX.tsv` of what the model could see of each.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import tempfile
+import time
+import unittest
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from mini_agent import trace
+from mini_agent.errors import UsageError
+from mini_agent.lab import sessions as lab
+from mini_agent.lab.sessions import Session, open_sessions, total_counts
+from mini_agent.messages import pairing_faults
+
+DATA = Path(__file__).parent / "data" / "sessions"
+VALID = sorted(path for path in (DATA / "valid").iterdir()
+               if not path.name.endswith(".expected.json"))
+INVALID = sorted(path for path in (DATA / "invalid").iterdir()
+                 if not path.name.endswith(".error.txt"))
+REAL = os.environ.get("SESSIONS", "")
+KEYS = ["role", "tool_call_id", "name", "content", "tool_calls", "error", "opaque"]
+FIGURES = ("messages", "tool_calls", "tool_results", "largest_tool_result_chars", "total_chars")
+READ = ("claude", "codex", "copilot", "gemini")  # schema fixtures of formats that are read
+
+
+def shown(session: Session) -> dict[str, Any]:
+    """A session as the expected files write it."""
+    return {
+        "name": session.name, "format": session.format,
+        "messages": [
+            {"step": step, **({"injected": True} if index in session.injected else {}),
+             "message": message}
+            for index, (step, message) in enumerate(zip(session.steps, session.messages))],
+        "host_compressions": [asdict(mark) for mark in session.host_compressions],
+        "unreadable": [asdict(lost) for lost in session.unreadable],
+        "notes": session.notes, "counts": session.counts()}
+
+
+def refusal(path: Path) -> str:
+    """The line that a file gives that is no session."""
+    try:
+        open_sessions(path)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+class Laws(unittest.TestCase):
+    """What holds for every session, whoever wrote it."""
+
+    def check(self, session: Session) -> None:
+        self.assertEqual(list(pairing_faults(session.messages)), [])
+        self.assertEqual(len(session.steps), len(session.messages))
+        self.assertEqual(session.steps, sorted(session.steps))
+        self.assertTrue(session.messages)
+        json.dumps(session.messages, ensure_ascii=False, allow_nan=False).encode("utf-8")
+        for message in session.messages:
+            self.assertEqual(list(message), [key for key in KEYS if key in message])
+        for index in session.injected:
+            self.assertEqual(session.messages[index]["role"], "user")
+        for mark in session.host_compressions:
+            self.assertIn(mark.at, range(len(session.messages) + 1))
+
+
+class OwnFilesTest(Laws):
+    """The project's own small files, one or two a format."""
+
+    def test_each_file_gives_the_sessions_beside_it(self) -> None:
+        self.assertGreater(len(VALID), 25)
+        for path in VALID:
+            with self.subTest(path.name):
+                expected = json.loads(
+                    (path.parent / f"{path.name}.expected.json").read_text(encoding="utf-8"))
+                self.assertEqual([shown(session) for session in open_sessions(path)], expected)
+
+    def test_the_laws_hold(self) -> None:
+        for path in VALID:
+            for session in open_sessions(path):
+                with self.subTest(session.name):
+                    self.check(session)
+
+    def test_every_reader_has_a_file(self) -> None:
+        read = {session.format for path in VALID for session in open_sessions(path)}
+        self.assertEqual(read, {reader.name for reader in lab.READERS} - {"task file"})
+
+    def test_a_format_is_found_by_content_whatever_the_name(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for path in VALID:
+                with self.subTest(path.name):
+                    copy = Path(folder, "session.bin")
+                    copy.write_bytes(path.read_bytes())
+                    self.assertEqual([session.messages for session in open_sessions(copy)],
+                                     [session.messages for session in open_sessions(path)])
+
+    def test_a_session_written_as_a_trace_reads_the_same(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for path in VALID:
+                for session in open_sessions(path):
+                    with self.subTest(session.name):
+                        again = self.through_a_trace(session, Path(folder, "t.jsonl"))
+                        self.assertEqual(again.messages, session.messages)
+                        self.assertEqual(again.steps, session.steps)
+                        self.assertEqual(
+                            [(mark.at, mark.format, mark.tokens)
+                             for mark in again.host_compressions],
+                            [(mark.at, mark.format, mark.tokens)
+                             for mark in session.host_compressions])
+
+    def through_a_trace(self, session: Session, path: Path) -> Session:
+        with trace.TraceFile(path) as file:
+            tracer = trace.Tracer(file)
+            for at, (step, message) in enumerate(zip(session.steps, session.messages)):
+                for mark in session.host_compressions:
+                    if mark.at == at:
+                        tracer.event("host_compression", step=step, format=mark.format,
+                                     tokens=mark.tokens)
+                tracer.message(step, message)
+        return open_sessions(path)[0]
+
+
+class RefusedTest(unittest.TestCase):
+    """What is no session gives one clear line."""
+
+    def test_each_file_gives_the_line_beside_it(self) -> None:
+        self.assertGreater(len(INVALID), 10)
+        for path in INVALID:
+            with self.subTest(path.name):
+                expected = (path.parent / f"{path.name}.error.txt").read_text(encoding="utf-8")
+                self.assertEqual(refusal(path).replace(str(path), path.name), expected.strip())
+
+    def test_a_folder_and_a_missing_file_are_named(self) -> None:
+        self.assertIn("is a folder; give the files in it", refusal(DATA))
+        self.assertIn("cannot be read: No such file or directory", refusal(DATA / "none.json"))
+        self.assertIn("cannot be read", refusal(Path("a\0b")))
+
+
+class HostileTest(Laws):
+    """Files that mean harm are read or refused, at once."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = Path(folder.name, "hostile.jsonl")
+
+    def read(self, *records: Any) -> Session:
+        lines = (each if isinstance(each, str) else json.dumps(each) for each in records)
+        self.path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return open_sessions(self.path)[0]
+
+    def test_nesting_is_refused_at_one_depth_on_every_python(self) -> None:
+        for depth in (101, 1_000, 10_000, 100_000):
+            with self.subTest(depth):
+                self.path.write_text("[" * depth + "]" * depth, encoding="utf-8")
+                self.assertIn("no JSON: nested too deep", refusal(self.path))
+                session = self.read({"role": "user", "content": "x"},
+                                    '{"role":"user","content":' + "[" * depth + "]" * depth + "}")
+                self.assertEqual([lost.what for lost in session.unreadable], ["nested too deep"])
+
+    def test_a_data_uri_is_not_text(self) -> None:
+        link = "data:image/png;base64," + "A" * 400_000
+        session = self.read({"role": "user", "content": [
+            {"type": "image_url", "image_url": {"url": link}}]})
+        self.assertEqual(session.messages[0]["content"], "[image image/png, 300000 bytes]")
+
+    def test_fields_of_any_type_do_no_harm(self) -> None:
+        odd: tuple[Any, ...] = (None, 5, True, "x", [], {}, [None], [[]], {"type": "tool_use"},
+                                {"text": 5})
+        records: list[Any] = [{"role": "user", "content": "x"}]
+        for value in odd:
+            records += [{"role": "assistant", "content": value, "tool_calls": value},
+                        {"role": "assistant", "content": "", "tool_calls": [
+                            {"id": value, "function": {"name": value, "arguments": value}}]},
+                        {"role": "tool", "tool_call_id": value, "content": value}]
+        self.check(self.read(*records))
+
+    def test_time_grows_with_the_size_whatever_the_ids(self) -> None:
+        """4,000 calls and results with one id, without ids, in one message, unasked."""
+        number = 4_000
+        call = {"id": "same", "function": {"name": "f", "arguments": "{}"}}
+        result = {"role": "tool", "tool_call_id": "same", "content": "r"}
+        user = {"role": "user", "content": "x"}
+        shapes: dict[str, list[Any]] = {
+            "one id": [{"role": "assistant", "tool_calls": [call]}] * number + [result] * number,
+            "one message": [{"role": "assistant", "tool_calls": [call] * number}]
+                           + [result] * number,
+            "no ids": [{"role": "assistant", "tool_calls": [{**call, "id": ""}] * number}]
+                      + [{**result, "tool_call_id": ""}] * number,
+            "unasked": [result] * number,
+            "openings": [{"role": "assistant", "content": "<function=a>" + "<parameter=b>" * number
+                          + "<system-reminder>" * number}]}
+        for name, records in shapes.items():
+            with self.subTest(name):
+                start = time.process_time()
+                session = self.read(user, *records)
+                self.assertLess(time.process_time() - start, 2)
+                self.check(session)
+
+
+@unittest.skipUnless(REAL, "the environment variable SESSIONS names no folder of real files")
+class RealFilesTest(Laws):
+    """Sessions of other agents, against the figures that were counted by other means."""
+
+    def rows(self, filled: bool) -> list[dict[str, str]]:
+        with open(Path(REAL, "INDEX.tsv"), encoding="utf-8", newline="") as file:
+            rows = [row for row in csv.DictReader(file, delimiter="\t")
+                    if bool(row["messages"]) is filled]
+        self.assertTrue(rows)
+        return rows
+
+    def test_each_has_the_figures_of_the_index(self) -> None:
+        for row in self.rows(filled=True):
+            with self.subTest(row["file"]):
+                sessions = open_sessions(Path(REAL, row["file"]))
+                self.assertEqual({session.format for session in sessions}, {row["format"]})
+                self.assertEqual(total_counts(sessions),
+                                 {name: int(row[name]) for name in FIGURES})
+                self.assertEqual([], [lost for each in sessions for lost in each.unreadable])
+                for session in sessions:
+                    self.check(session)
+
+    def test_schema_fixtures_are_read_or_refused_in_one_line(self) -> None:
+        for row in self.rows(filled=False):
+            name = row["file"].rpartition("/")[2]
+            with self.subTest(name):
+                agent = name.removeprefix("agentsessions_").partition("_")[0]
+                if agent in (*READ, "openhands"):
+                    for session in open_sessions(Path(REAL, row["file"])):
+                        self.check(session)
+                else:
+                    self.assertIn("no reader for this format", refusal(Path(REAL, row["file"])))
+
+
+if __name__ == "__main__":
+    unittest.main()
