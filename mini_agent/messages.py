@@ -9,6 +9,7 @@ message has (`tokens.py`), and what may be done to it (`compression/`).
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -107,10 +108,10 @@ def answered(message: Mapping[str, Any],
     Results may come in any order. Where an id stands twice, the first result
     answers the first call. None: this call has no result.
     """
-    waiting: dict[str, list[int]] = {}
+    waiting: dict[str, deque[int]] = {}
     for position, result in enumerate(results):
-        waiting.setdefault(result.get("tool_call_id", ""), []).append(position)
-    return [waiting[made["id"]].pop(0) if waiting.get(made["id"]) else None
+        waiting.setdefault(result.get("tool_call_id", ""), deque()).append(position)
+    return [waiting[made["id"]].popleft() if waiting.get(made["id"]) else None
             for made in calls_of(message)]
 
 
@@ -126,9 +127,8 @@ def pairing_faults(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int,
         for made, position in zip(calls_of(first), found):
             if position is None:
                 yield group.start, f"call {made['id']!r} without its result"
-        for position in range(len(group) - 1):
-            if position not in found:
-                yield group.start + 1 + position, "result without its call"
+        for position in sorted(set(range(len(group) - 1)).difference(found)):
+            yield group.start + 1 + position, "result without its call"
 
 
 def text_of(message: Mapping[str, Any]) -> str:
