@@ -1,9 +1,10 @@
 """Milestone 2: a bug is found and fixed, and every tool failure is seen on the way.
 
-    python3 scripts/drive_m2.py [--task FILE] [--trace FILE]
+    python3 scripts/drive_m2.py [--task FILE] [--traces FOLDER]
 
 The scripted session works on a fresh copy of workspace/m2, with a link to a folder
-outside it and a tool that always crashes. Each call is printed with its code.
+outside it and a tool that always crashes. Each call is printed with its code and
+what came back. Writes m2-trace.jsonl into the traces folder.
 """
 
 from __future__ import annotations
@@ -11,9 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import sys
-import tempfile
 import textwrap
 from collections import Counter
 from contextlib import suppress
@@ -21,18 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # run from a checkout, nothing is installed
+from fresh import ROOT, TRACES, fresh_copy
 
-from mini_agent.errors import UsageError  # noqa: E402
-from mini_agent.loop import Outcome  # noqa: E402
-from mini_agent.messages import Message  # noqa: E402
-from mini_agent.runner import run_task  # noqa: E402
-from mini_agent.tasks import load_task  # noqa: E402
-from mini_agent.trace import Record, TraceFile  # noqa: E402
+from mini_agent.cli import guarded
+from mini_agent.messages import Message
+from mini_agent.runner import run_task
+from mini_agent.tasks import load_task
+from mini_agent.tools.schema import arguments_schema
+from mini_agent.trace import Record, TraceFile
 
-TASK = ROOT / "scripts" / "m2_task.json"
-TRACE = ROOT / "traces" / "m2-trace.jsonl"
 WIDTH = 100  # of the printed table, in characters
 
 
@@ -45,11 +41,11 @@ class Flaky:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return {"type": "object", "properties": {"path": {"type": "string"}},
-                "required": ["path"], "additionalProperties": False}
+        return arguments_schema({"path": {"type": "string"}}, ("path",))
 
-    def __call__(self, **arguments: Any) -> str:
-        return {}[arguments["path"]]
+    def __call__(self, path: str) -> str:
+        checked: dict[str, str] = {}
+        return checked[path]
 
 
 class Table:
@@ -81,6 +77,13 @@ class Table:
             said = message["error"]["message"] if "error" in message else message["content"]
             print(shortened(f"{'':26}{said}"))
 
+    def close(self, reason: str) -> None:
+        """The closing line: how many calls failed, in how many ways, and how the run ended."""
+        failed = self.codes.total() - self.codes["ok"]
+        kinds = len(self.codes) - bool(self.codes["ok"])
+        print(f"\n{self.codes.total()} calls: {self.codes['ok']} ok, {failed} failed with {kinds} "
+              f"codes, each answered; the run ended with {reason}")
+
 
 def shortened(text: str) -> str:
     """The first line of a text, at most WIDTH characters; "..." where there is more."""
@@ -88,52 +91,33 @@ def shortened(text: str) -> str:
     return line if len(line) <= WIDTH and not more else line[:WIDTH - 4].rstrip() + " ..."
 
 
-def fresh_workspace(folder: Path) -> Path:
-    """A copy of workspace/m2 in `folder`, with a link `vendor` that leads outside.
+def link_outside(workspace: Path) -> None:
+    """A link `vendor` to a folder beside the workspace.
 
-    The link is made here and not committed: git on Windows would check out a file.
+    It is made here and not committed: git on Windows would check out a file.
     """
-    workspace = folder / "m2"
-    shutil.copytree(ROOT / "workspace" / "m2", workspace,
-                    ignore=shutil.ignore_patterns("__pycache__"))
-    office = folder / "office"
+    office = workspace.parent / "office"
     office.mkdir()
     (office / "units.txt").write_text("d 28800\nh 3600\nm 60\n", encoding="utf-8")
     with suppress(OSError):  # Windows without the right to make links: the file is not found
         os.symlink(os.path.join("..", "office"), workspace / "vendor", target_is_directory=True)
-    return workspace
-
-
-def drive(task: Path, trace: Path) -> tuple[Outcome, Counter[str]]:
-    """Run the task on a fresh copy; how it ended, and how often each code came."""
-    table = Table()
-    loaded = load_task(task)
-    with tempfile.TemporaryDirectory() as folder, TraceFile(trace) as file:
-        outcome = run_task(loaded, fresh_workspace(Path(folder)), [file, table],
-                           extra_tools=[Flaky()])
-    return outcome, table.codes
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit status: 0 the task was done, 1 it was not, 2 wrong use."""
-    parser = argparse.ArgumentParser(description="run milestone 2 and print every call")
-    parser.add_argument("--task", type=Path, default=TASK, help="task file (%(default)s)")
-    parser.add_argument("--trace", type=Path, default=TRACE, help="trace (%(default)s)")
+    """Run the task and print every call; 0 if it was done."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--task", type=Path, default=ROOT / "scripts" / "m2_task.json")
+    parser.add_argument("--traces", type=Path, default=TRACES)
     options = parser.parse_args(arguments)
-    try:
-        outcome, codes = drive(options.task, options.trace)
-    except UsageError as error:
-        print(error, file=sys.stderr)
-        return 2
-    if not outcome.done:
-        print(f"{outcome.reason}: {outcome.detail}", file=sys.stderr)
-    failed = codes.total() - codes["ok"]
-    kinds = len(codes) - bool(codes["ok"])
-    print(f"\n{codes.total()} calls: {codes['ok']} ok, {failed} failed with {kinds} codes, each "
-          f"answered; the run ended with {outcome.reason}")
-    print(f"trace: {os.path.relpath(options.trace)}")
+    task, table = load_task(options.task), Table()
+    with fresh_copy("m2") as workspace, TraceFile(options.traces / "m2-trace.jsonl") as file:
+        link_outside(workspace)
+        outcome = run_task(task, workspace, [file, table], extra_tools=[Flaky()])
+    table.close(outcome.reason)
+    if outcome.detail:
+        print(f"mini-agent: {outcome.reason}: {outcome.detail}", file=sys.stderr)
     return 0 if outcome.done else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guarded(main))

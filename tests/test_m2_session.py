@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import subprocess
-import sys
 import tempfile
 import unittest
 from collections import Counter
@@ -14,37 +11,43 @@ from pathlib import Path
 
 from mini_agent.messages import pairing_faults
 from mini_agent.trace import Trace, read_trace
-from scripts import drive_m2
+
+from .support import command
 
 FAILURES = ("UNKNOWN_TOOL", "INVALID_JSON", "BAD_ARGUMENTS", "FILE_NOT_FOUND", "BINARY_FILE",
             "NO_MATCH", "SEVERAL_MATCHES", "COMMAND_FAILED", "COMMAND_TIMEOUT",
             "COMMAND_NOT_ALLOWED", "TOOL_CRASHED")
 
 
+def drive(folder: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`scripts/drive_m2.py` as a user runs it."""
+    return command("scripts/drive_m2.py", "--traces", folder, *arguments)
+
+
 class SessionTest(unittest.TestCase):
-    folder: tempfile.TemporaryDirectory[str]
+    """One run for all of these tests; it takes a second."""
+
+    printed: str
+    trace: Trace
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
-        cls.trace, cls.printed, cls.codes = cls.run_once("a.jsonl")
-
-    @classmethod
-    def run_once(cls, name: str) -> tuple[Trace, str, Counter[str]]:
-        """The trace, what was printed, and the codes of one run."""
-        path, printed = Path(cls.folder.name) / name, io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            outcome, codes = drive_m2.drive(drive_m2.TASK, path)
-        assert outcome.done, outcome
-        return read_trace(path), printed.getvalue(), codes
+        folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        done = drive(folder)
+        assert done.returncode == 0 and not done.stderr, done
+        cls.printed = done.stdout
+        cls.trace = read_trace(Path(folder) / "m2-trace.jsonl")
 
     def test_every_kind_of_failure_is_shown_once(self) -> None:
         """A path outside is shown three times: upwards, absolute, and through a link."""
         wanted = Counter({code: 1 for code in FAILURES} | {"OUTSIDE_WORKSPACE": 3, "ok": 8})
-        self.assertEqual(self.codes, wanted)
-        for code in FAILURES:
-            self.assertIn(f"\n      {code:20}", self.printed)
+        codes = Counter(result["code"] or "ok" for result in self.trace.events("tool_result"))
+        self.assertEqual(codes, wanted)
+        for code, count in wanted.items():
+            self.assertEqual(self.printed.count(f"\n      {code:20}"), count, code)
+        self.assertTrue(self.printed.endswith(
+            "\n22 calls: 8 ok, 14 failed with 12 codes, each answered; the run ended with "
+            "final_answer\n"))
 
     def test_every_call_has_one_result_and_the_run_goes_on(self) -> None:
         """No failure ends the run; it ends with the final answer."""
@@ -68,18 +71,17 @@ class SessionTest(unittest.TestCase):
             return [json.dumps(record) for record in trace.records
                     if record.get("message", {}).get("name") != "run_command"
                     and record.get("event") != "tool_result"]
-        again, _, _ = self.run_once("b.jsonl")
-        self.assertEqual(fixed(again), fixed(self.trace))
+        with tempfile.TemporaryDirectory() as folder:
+            drive(folder)
+            self.assertEqual(fixed(read_trace(Path(folder) / "m2-trace.jsonl")), fixed(self.trace))
         self.assertNotIn(tempfile.gettempdir(), json.dumps(self.trace.records))
 
     def test_a_wrong_task_file_is_one_line(self) -> None:
-        """The driver's exit status is 2, and nothing is printed on standard output."""
-        trace = Path(self.folder.name) / "c.jsonl"
-        done = subprocess.run(
-            [sys.executable, drive_m2.__file__, "--task", "missing.json", "--trace", str(trace)],
-            capture_output=True, encoding="utf-8")
+        """The driver's exit status is 2, nothing is printed and nothing written."""
+        with tempfile.TemporaryDirectory() as folder:
+            done = drive(folder, "--task", "missing.json")
+            self.assertEqual(list(Path(folder).iterdir()), [])
         self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1))
-        self.assertFalse(trace.exists())
 
 
 if __name__ == "__main__":

@@ -180,10 +180,11 @@ class BoxTest(ToolCase):
 
 
 class HostileTest(ToolCase):
-    JUNK = ("", ".", "..", "../..", "/", "/etc/passwd", "a", "a/b", "link/x", "loop", "fifo", "\0",
-            "\ud800", "中文", "{x}", "%s", "x" * 300, "x/" * 3000, "(a+)+$", "[", "-rf", "'", "a|b",
-            None, True, 0, -1, 1.5, 10 ** 30, 2 ** 20_000, float("nan"), float("inf"), [], [1], {},
-            {"a": None})
+    JUNK: tuple[Any, ...] = (
+        "", ".", "..", "../..", "/", "/etc/passwd", "a", "a/b", "link/x", "loop", "fifo", "\0",
+        "\ud800", "中文", "{x}", "%s", "x" * 300, "x/" * 3000, "(a+)+$", "[", "-rf", "'", "a|b",
+        None, True, 0, -1, 1.5, 10 ** 30, 2 ** 20_000, float("nan"), float("inf"), [], [1], {},
+        {"a": None})
 
     def test_every_call_gets_exactly_one_result_whatever_it_says(self) -> None:
         """1,500 random calls in both languages: one result each, nothing outside is touched."""

@@ -73,13 +73,71 @@ class Capture:
             left_out = self._total - len(self._head) - len(self._tail)
             return Finished(status, self._head, self._tail, left_out)
 
-    def drain(self, descriptor: int, stop: threading.Event) -> None:
-        """Read to the end, or until `stop`, and close; runs in a thread of its own."""
+
+class Child:
+    """A program that a thread starts and reads.
+
+    An interrupt only ever reaches the main thread. So none can fall between the
+    start of the program and our knowing that there is something to end.
+    """
+
+    def __init__(self, capture: Capture) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+        self.error: Exception | None = None
+        self.started = threading.Event()  # or has failed to
+        self.stop = threading.Event()
+        self._capture = capture
+
+    def run(self, command: str | Sequence[str], folder: Path,
+            environment: Mapping[str, str]) -> None:
+        """Start the program and read its output to the end, or until `stop`."""
         try:
-            while not stop.is_set() and (data := os.read(descriptor, CHUNK)):
-                self.add(data)
+            reading = self._start(command, folder, environment)
+        except Exception as error:
+            self.error = error  # the main thread raises it
+            return
         finally:
-            os.close(descriptor)
+            self.started.set()
+        try:
+            while not self.stop.is_set() and (data := os.read(reading, CHUNK)):
+                self._capture.add(data)
+        finally:
+            os.close(reading)
+
+    def _start(self, command: str | Sequence[str], folder: Path,
+               environment: Mapping[str, str]) -> int:
+        """The descriptor from which the output is to be read."""
+        reading, writing = os.pipe()
+        try:
+            self.process = subprocess.Popen(
+                command, shell=isinstance(command, str), cwd=folder, env=environment,
+                stdin=subprocess.DEVNULL, stdout=writing, stderr=subprocess.STDOUT,
+                start_new_session=True)
+        except BaseException:
+            os.close(reading)
+            raise
+        finally:
+            os.close(writing)
+        return reading
+
+    def wait(self, timeout: float) -> int:
+        """The exit status. TimeoutExpired after `timeout` seconds; OSError: not started."""
+        self.started.wait()
+        if self.process is None:
+            raise self.error or OSError("not started")
+        return self.process.wait(timeout)
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the whole group, where the system has groups."""
+        if self.process is None:
+            return
+        try:
+            if hasattr(os, "killpg"):
+                os.killpg(self.process.pid, number)
+            else:
+                self.process.kill()
+        except (ProcessLookupError, PermissionError):
+            return  # nobody is left; macOS says "not permitted" of a group of zombies
 
 
 def run_program(command: str | Sequence[str], *, folder: Path, environment: Mapping[str, str],
@@ -89,56 +147,36 @@ def run_program(command: str | Sequence[str], *, folder: Path, environment: Mapp
     `timeout` is in seconds. What the program leaves running is ended with it. An
     interrupt ends it too, and passes through.
     """
-    reading, writing = os.pipe()
-    try:
-        process = subprocess.Popen(
-            command, shell=isinstance(command, str), cwd=folder, env=environment,
-            stdin=subprocess.DEVNULL, stdout=writing, stderr=subprocess.STDOUT,
-            start_new_session=True)
-    except BaseException:
-        os.close(reading)
-        raise
-    finally:
-        os.close(writing)
-    capture, stop = Capture(limit, clean), threading.Event()
-    reader = threading.Thread(target=capture.drain, args=(reading, stop), daemon=True)
+    capture = Capture(limit, clean)
+    child = Child(capture)
+    reader = threading.Thread(target=child.run, args=(command, folder, environment), daemon=True)
     status: int | None = None
     try:
         reader.start()
-        status = process.wait(timeout)
+        status = child.wait(timeout)
     except subprocess.TimeoutExpired:
-        _signal(process, signal.SIGTERM)
+        child.signal(signal.SIGTERM)
     except BaseException:
-        _signal(process, KILL)
+        child.signal(KILL)
         raise
     finally:
-        _end(process, reader, stop)
+        _end(child, reader)
     return capture.finished(status)
 
 
-def _end(process: subprocess.Popen[bytes], reader: threading.Thread,
-         stop: threading.Event) -> None:
+def _end(child: Child, reader: threading.Thread) -> None:
     """Nothing of the process group is left, and its output has been read.
 
     A program that left the group (a daemon) may live on; it only loses its pipe.
     """
     try:
+        child.started.wait(LAST_WORDS)
         if reader.is_alive():  # the end of the pipe is the end of all who could write to it
             reader.join(GRACE)
     finally:
-        _signal(process, KILL)
-        process.wait()
+        child.signal(KILL)
+        if child.process is not None:
+            child.process.wait()
         if reader.is_alive():
             reader.join(LAST_WORDS)
-        stop.set()
-
-
-def _signal(process: subprocess.Popen[bytes], number: int) -> None:
-    """Send a signal to the whole group, where the system has groups."""
-    try:
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, number)
-        else:
-            process.kill()
-    except (ProcessLookupError, PermissionError):
-        return  # nobody is left; macOS says "not permitted" of a group of zombies
+        child.stop.set()

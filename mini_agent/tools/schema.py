@@ -50,9 +50,11 @@ def faults(schema: Mapping[str, Any], value: Any, texts: Texts,
         yield place, texts("fault_enum", place=place, value=_shown(value),
                            allowed=", ".join(map(_shown, schema["enum"])))
     elif "minimum" in schema and not value >= schema["minimum"]:
-        yield place, texts("fault_minimum", place=place, value=_shown(value), limit=schema["minimum"])
+        yield place, texts("fault_minimum", place=place, value=_shown(value),
+                           limit=schema["minimum"])
     elif "maximum" in schema and not value <= schema["maximum"]:
-        yield place, texts("fault_maximum", place=place, value=_shown(value), limit=schema["maximum"])
+        yield place, texts("fault_maximum", place=place, value=_shown(value),
+                           limit=schema["maximum"])
 
 
 def _object_faults(schema: Mapping[str, Any], value: Mapping[str, Any], texts: Texts,
