@@ -41,17 +41,18 @@ class Tracer:
         """Record a message that enters the history at `step`."""
         self._emit({"type": "message", "step": step, "message": message})
 
-    def event(self, name: str, /, **payload: Any) -> None:
+    def event(self, name: str, /, **payload: Any) -> Record:
         """Record an event of the closed list; its payload keeps the given order."""
         if name not in EVENTS:
             raise ValueError(f"no event {name!r}: the list in trace.EVENTS is closed")
-        self._emit({"type": "event", "event": name, "payload": payload})
+        return self._emit({"type": "event", "event": name, "payload": payload})
 
-    def _emit(self, record: Record) -> None:
+    def _emit(self, record: Record) -> Record:
         record["seq"] = self.seq
         for sink in self._sinks:
             sink(record)
         self.seq += 1
+        return record
 
 
 def line(record: Record) -> str:

@@ -29,9 +29,15 @@ LINES = ("INFO  worker 12 started in 0.4 s", "src/app.py:88: TypeError: unsuppor
          "}", "npm ERR! missing script: build", "=" * 60, "日志第三行没有什么内容", "🚀" * 20)
 
 
+Act = tuple[int, str, tuple[Any, ...]]  # before the request of which step, what, arguments
+
+
 @dataclass(frozen=True)
 class Case:
-    """A session to be lived under a policy. `window` in tokens of `estimate`."""
+    """A session to be lived under a policy. `window` in tokens of `estimate`.
+
+    `acts` are what a person, a tool or an endpoint does in between.
+    """
 
     messages: tuple[Message, ...]
     policy: str = "published"
@@ -41,6 +47,7 @@ class Case:
     summaries: tuple[str, ...] = ()
     language: str = "en"
     estimate: str = "published"
+    acts: tuple[Act, ...] = ()
 
 
 def random_case(seed: int, **fixed: Any) -> Case:
@@ -54,6 +61,27 @@ def random_case(seed: int, **fixed: Any) -> Case:
     fixed.setdefault("summaries", tuple(rng.choice(SUMMARIES) for _ in range(6)))
     fixed.setdefault("settings", (("protect_last", rng.choice((0, 1, 2, 3, 4, 6))),))
     return Case(messages, **fixed)
+
+
+def with_acts(case: Case, seed: int) -> Case:
+    """The case with pins, undos, stages, compressions by hand and refusals put in."""
+    rng = random.Random(seed)
+    steps = sum(message["role"] == "assistant" for message in case.messages) + 1
+    acts = []
+    for step in sorted(rng.randrange(steps) for _ in range(rng.randint(1, 6))):
+        acts.append((step, *rng.choice((
+            ("undo", ()), ("undo", ()), ("compact", ("the port",)), ("stage_done", ("stage",)),
+            ("close_breaker", ()), ("refused", (rng.choice((None, case.window // 2 + 1)),)),
+            ("reported", (rng.randint(1, 2 * case.window),)), _random_pin(case, rng)))))
+    return replace(case, acts=tuple(acts))
+
+
+def _random_pin(case: Case, rng: random.Random) -> tuple[str, tuple[Any, ...]]:
+    """A pin of some line of some message: of all of it, or of a few characters."""
+    index = rng.randrange(len(case.messages))
+    rows = case.messages[index]["content"].splitlines() or [""]
+    text = rng.choice(rows)[:rng.choice((5, 20, 200))]
+    return "pin", (index, text, rng.choice(("constraint", "assumption", "error_fix")))
 
 
 def random_messages(rng: random.Random) -> Iterator[Message]:
@@ -155,6 +183,8 @@ def _shorter_texts(case: Case) -> Iterator[Case]:
 
 
 def _plainer(case: Case) -> Iterator[Case]:
+    for at in range(len(case.acts)):
+        yield replace(case, acts=case.acts[:at] + case.acts[at + 1:])
     if case.language != "en":
         yield replace(case, language="en")
     for count in range(len(case.summaries)):
@@ -166,7 +196,8 @@ def as_code(case: Case) -> str:
     rows = ",\n    ".join(map(_as_call, case.messages))
     return (f"Case((\n    {rows},),\n    policy={case.policy!r}, settings={case.settings!r}, "
             f"ladder={case.ladder!r},\n    window={case.window}, summaries={case.summaries!r}, "
-            f"language={case.language!r}, estimate={case.estimate!r})")
+            f"language={case.language!r}, estimate={case.estimate!r},\n"
+            f"    acts={case.acts!r})")
 
 
 def _as_call(message: Message) -> str:

@@ -7,16 +7,18 @@ result without any code of `compression/laws.py`, so that a fault there shows.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mini_agent.compression.budget import make_budget
+from mini_agent.compression.pins import Pin
 from mini_agent.compression.policies import Policy, find_policy, make_policy, with_settings
+from mini_agent.compression.state import rebuild
 from mini_agent.compression.store import MemoryShelf
-from mini_agent.compression.view import Entry, View, rebuild
+from mini_agent.compression.view import Entry, View
 from mini_agent.compression.window import ContextWindow
-from mini_agent.errors import ContextOverflowError
+from mini_agent.errors import ContextOverflowError, PromptTooLongError
 from mini_agent.messages import Message
 from mini_agent.models.scripted import ScriptedModel
 from mini_agent.texts import Texts
@@ -52,11 +54,19 @@ def policy_of(case: Case) -> Policy:
     return with_settings(policy, dict(case.settings), "test")
 
 
-def live(case: Case) -> Life:
-    """Take a case through a window: a request before each assistant message, one at the end."""
+def live(case: Case, watch: Callable[[ContextWindow, Record], None] | None = None) -> Life:
+    """Take a case through a window: a request before each assistant message, one at the end.
+
+    `watch` is told of each record before the window knows what it says.
+    """
     life = Life(case, policy_of(case), estimator(case.estimate))
     texts = Texts(case.language)
-    tracer = Tracer(life.records.append)
+
+    def tell(record: Record) -> None:
+        if watch is not None:
+            watch(window, record)
+
+    tracer = Tracer(life.records.append, tell)
     budget = make_budget(case.window, trigger=life.policy.trigger, target=life.policy.target,
                          reserve=life.policy.reserve, margin=life.policy.margin, scale=False)
     window = ContextWindow(life.policy, budget, life.estimate,
@@ -79,9 +89,39 @@ def live(case: Case) -> Life:
 
 def _request(life: Life, window: ContextWindow, tracer: Tracer, history: Sequence[Message],
              step: int) -> None:
+    for when, name, arguments in life.case.acts:
+        if when == step and name != "refused":
+            _act(window, tracer, history, step, name, arguments)
     request = window.before_model_call(history, step)
+    for when, name, arguments in life.case.acts:
+        if when == step and name == "refused":
+            life.sent[tracer.seq] = list(window.view.entries)
+            tracer.event("model_call", step=step, messages=len(request), tokens=window.tokens)
+            error = PromptTooLongError("too long", window=arguments[0])
+            try:
+                request = window.after_refusal(history, step, error)
+            except PromptTooLongError:
+                pass  # nothing could be made smaller: the request goes out as it was
     life.sent[tracer.seq] = list(window.view.entries)
     tracer.event("model_call", step=step, messages=len(request), tokens=window.tokens)
+
+
+def _act(window: ContextWindow, tracer: Tracer, history: Sequence[Message], step: int,
+         name: str, arguments: tuple[Any, ...]) -> None:
+    """What is done between two requests, by whomever."""
+    window.take_in(history)
+    if name == "pin":
+        index, text, kind = arguments
+        window.pin(Pin(index, text, kind), step, "user")
+    elif name == "reported":
+        drift = window.reported(*arguments)
+        tracer.event("model_usage", step=step, prompt_tokens=arguments[0], drift=drift)
+    elif name == "stage_done":
+        window.stage_done(*arguments, step)
+    elif name == "undo" and not window.state.undoable:
+        return
+    else:
+        getattr(window, name)(step, *arguments)
 
 
 def broken_laws(life: Life) -> Iterator[tuple[int, str]]:
@@ -90,7 +130,8 @@ def broken_laws(life: Life) -> Iterator[tuple[int, str]]:
     Law 0 is that of manners: a strategy proposes nothing that the window must refuse.
     """
     history = life.case.messages
-    dropped: set[int] = set()
+    dropped: dict[int, tuple[int, ...]] = {}  # by the seq of the change
+    pins: list[tuple[int, str]] = []
     before: list[Entry] = []
     last: list[Entry] = []
     kept: list[int] = []  # prefix_kept of the changes since the last request
@@ -103,18 +144,25 @@ def broken_laws(life: Life) -> Iterator[tuple[int, str]]:
                 yield 8, f"{place}: message {seen - 1} of the history was edited"
         elif record["event"] == "context_compression":
             payload = record["payload"]
-            dropped.update(payload.get("dropped", ()))
+            dropped[record["seq"]] = payload.get("dropped", ())
             kept.append(payload["prefix_kept"])
             for law, what in _of_change(life, before, view, payload):
                 yield law, f"{place}: {what}"
         elif record["event"] == "compression_skipped":
             if record["payload"]["reason"] == "refused" and ": law " in record["payload"]["detail"]:
                 yield 0, f"{place}: a strategy proposed what it may not: {record['payload']}"
+        elif record["event"] in ("undo", "pin"):
+            payload = record["payload"]
+            dropped.pop(payload.get("seq"), None)
+            kept.append(payload.get("prefix_kept", sum(entry.tokens for entry in before)))
+            if record["event"] == "pin" and "refused" not in payload:
+                pins.append((payload["index"], _as_carried(life, payload)))
         elif record["event"] == "model_call":
             if life.sent[record["seq"]] != view.entries:
                 yield 7, f"{place}: the view that was sent is not the one of the records"
-            for law, what in [*_pairing(view), *_conservation(view, history[:seen], dropped),
+            for law, what in [*_pairing(view), *_conservation(view, history[:seen], dropped.values()),
                               *_protection(life, view, history[:seen]),
+                              *_pinned(view, history, pins),
                               *_prefix(life, last, view.entries, kept)]:
                 yield law, f"{place}: {what}"
             last, kept = list(view.entries), []
@@ -166,10 +214,11 @@ def _pairing(view: View) -> Iterator[tuple[int, str]]:
 
 
 def _conservation(view: View, history: Sequence[Message],
-                  dropped: set[int]) -> Iterator[tuple[int, str]]:
+                  dropped: Iterable[Sequence[int]]) -> Iterator[tuple[int, str]]:
     standing = [index for entry in view.entries for index in entry.stands_for]
+    standing += [index for indexes in dropped for index in indexes]
     for index in range(len(history)):
-        times = standing.count(index) + (index in dropped)
+        times = standing.count(index)
         if times != 1:
             yield 2, f"message {index} of the history stands {times} times"
     for entry in view.entries:
@@ -193,6 +242,23 @@ def _protection(life: Life, view: View, history: Sequence[Message]) -> Iterator[
         if entry is None or not (entry.message == history[index] or (
                 entry.how == "summary" and words in entry.message["content"])):
             yield 4, f"message {index} ({history[index]['role']}) is not verbatim"
+
+
+def _as_carried(life: Life, payload: dict[str, Any]) -> str:
+    """What must be read of a pin: its text; of an assumption that it is not verified."""
+    if payload["kind"] != "assumption":
+        return payload["text"]
+    return {"en": "- assumption, NOT verified: ",
+            "zh": "- 假设,未验证: "}[life.case.language] + payload["text"]
+
+
+def _pinned(view: View, history: Sequence[Message],
+            pins: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    entries = {index: entry.message for entry in view.entries for index in entry.stands_for}
+    for index, text in pins:
+        message = entries.get(index)
+        if message is None or message != history[index] and text not in message["content"]:
+            yield 4, f"the pin {text!r} of message {index} is not there word for word"
 
 
 def _prefix(life: Life, last: Sequence[Entry], now: Sequence[Entry],

@@ -203,7 +203,7 @@ class Offload(unittest.TestCase):
     def test_without_a_place_to_keep_it_the_strategy_says_so(self) -> None:
         """No shelf is a failure with a remedy, not a silent loss."""
         desk = self.desk()
-        desk.window._shelf = None
+        desk.window._ladder._shelf = None
         desk.round("x", "y" * 100_000)
         desk.ask()
         self.assertIn("nowhere to keep", desk.events("compression_skipped")[0]["detail"])
@@ -220,7 +220,8 @@ class Offload(unittest.TestCase):
         desk = self.desk(2_000_000, scale=False, max_chars=10**6)
         desk.round("x", "y" * 60_000)
         desk.ask()
-        desk.window.policy = with_settings(desk.window.policy, {"max_chars": 50_000}, "test")
+        desk.window.use(with_settings(desk.window.policy, {"max_chars": 50_000}, "test"),
+                        desk.window.budget, desk.step)
         sent = desk.window.after_refusal(desk.history, desk.step, PromptTooLongError("too long"))
         self.assertTrue(sent[3]["content"].startswith("[offloaded #3: "))
 

@@ -74,7 +74,7 @@ class SlidingWindow(unittest.TestCase):
         """With the youngest dropped round back, the view would be over the trigger again."""
         desk = long_session("whole_rounds")
         last = desk.entry(2).stands_for[-2:]
-        size = sum(desk.window._estimate.message(desk.history[index]) for index in last)
+        size = sum(desk.window.state.estimate.message(desk.history[index]) for index in last)
         self.assertLessEqual(desk.window.tokens, 800)
         self.assertGreater(desk.window.tokens + size, 800 - 110)  # the newest round came since
 
@@ -127,7 +127,7 @@ class SlidingWindow(unittest.TestCase):
         """Word for word, through every later note."""
         for policy in ("whole_rounds", "snip_middle", "recall"):
             desk = Desk(policy, 800)
-            desk.window.pins = Pins((Pin(5, "row 1 of it", "parameter"),))
+            desk.window.state.pins = Pins((Pin(5, "row 1 of it", "parameter"),))
             for number in range(20):
                 desk.round(f"f{number}", f"row {number} of it\n" * 28)
                 self.assertTrue(any("row 1 of it" in message["content"] for message in desk.ask())
@@ -171,8 +171,7 @@ class Recall(unittest.TestCase):
 
     def test_a_store_that_fails_leaves_everything_and_a_record(self) -> None:
         """The view is as it was; over the limit the run ends with what it could not move."""
-        desk = Desk("recall", 800)
-        desk.window._shelf = Full()
+        desk = Desk("recall", 800, shelf=Full())
         with self.assertRaises(ContextOverflowError):
             for number in range(12):
                 desk.round(f"f{number}", f"row {number} of it\n" * 28)

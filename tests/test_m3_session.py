@@ -7,7 +7,7 @@ import shutil
 import sys
 import unittest
 
-from mini_agent.compression.view import rebuild
+from mini_agent.compression.state import rebuild
 from mini_agent.loop import Outcome
 from mini_agent.rhythm import all_rounds, peak, rows
 from mini_agent.tokens import estimator

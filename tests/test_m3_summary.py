@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from dataclasses import replace
 
 from mini_agent.errors import ContextOverflowError, LawError, PromptTooLongError
 from mini_agent.compression.laws import Protection, check, protected_users, tail_start
@@ -155,12 +156,14 @@ class LawTest(unittest.TestCase):
 
     def setUp(self) -> None:
         history = [*head(), *rounds(2, "x" * 40)]
+        self.history = history
         self.view = View(Entry(message, 10, (index,)) for index, message in enumerate(history))
         self.small = Entry(user("s"), 1, (2, 3), "summary")
 
     def _refused(self, change: Change, protection: Protection, law: int) -> None:
         with self.assertRaises(LawError) as caught:
-            check(self.view, apply(self.view, change), change, protection)
+            check(self.view, apply(self.view, change), change,
+                  replace(protection, history=self.history))
         self.assertEqual(law, caught.exception.law, caught.exception)
 
     def test_a_split_group_is_refused(self) -> None:

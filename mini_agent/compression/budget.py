@@ -8,7 +8,9 @@ may not be sent. With a plain number as threshold all of them are that number.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from ..errors import UsageError
 
@@ -21,7 +23,11 @@ _FREE_MIN = re.compile(r"-\s*min\(\s*(\d+)\s*,\s*max_output\s*\)")
 
 @dataclass(frozen=True)
 class Budget:
-    """All in tokens. `window` None means that nothing is ever too much."""
+    """All in tokens. `window` None means that nothing is ever too much.
+
+    `by_hand` is what a compression that a person asks for comes down to at least.
+    `recipe` are the arguments of `make_budget`, so that it can be made for another window.
+    """
 
     window: int | None
     soft: int = 0
@@ -29,6 +35,13 @@ class Budget:
     target: int = 0
     by_hand: int = 0
     scale: bool = True
+    recipe: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def within(self, window: int) -> Budget:
+        """The same budget for a smaller window, such as an endpoint has told."""
+        if self.window is None or window >= self.window:
+            return self
+        return make_budget(window, **self.recipe)
 
     def scaled(self, number: int) -> int:
         """An absolute number for 200,000 tokens, for this window, rounded down.
@@ -62,7 +75,9 @@ def make_budget(window: int | None, *, trigger: str | int | None = None,
         soft = min(hard, tokens_at(trigger, window, max_output, scale))
     goal = soft if target is None else min(soft, tokens_at(target, window, max_output, scale))
     by_hand = max(soft, hard - share(HAND_MARGIN)) if margin else soft
-    return Budget(window, soft, hard, goal, by_hand, scale)
+    recipe = {"trigger": trigger, "target": target, "reserve": reserve, "margin": margin,
+              "max_output": max_output, "scale": scale}
+    return Budget(window, soft, hard, goal, by_hand, scale, recipe)
 
 
 def tokens_at(trigger: str | int, window: int, max_output: int | None = None,

@@ -89,14 +89,21 @@ def _gain(before: View, after: View, change: Change, _: Protection) -> str:
     return f"{before.tokens} tokens became {after.tokens}: a change has to make the view smaller"
 
 
-def _conservation(before: View, _: View, change: Change, __: Protection) -> str:
+def _conservation(before: View, _: View, change: Change, protection: Protection) -> str:
     had = {index for at in change.affected for index in before[at].stands_for}
     named = [index for _, entry in change.inserts for index in entry.stands_for]
+    if any(entry.how == "verbatim" and (len(entry.stands_for) != 1 or entry.message
+                                        != protection.history[entry.stands_for[0]])
+           for _, entry in change.inserts):
+        return "an entry is called verbatim and is not"
     if len(set(named)) < len(named):
         return "a history message would stand behind two entries"
     if not had.issuperset(named):
         return f"an entry names messages that were not affected: {sorted(set(named) - had)[:5]}"
-    lost = had.difference(named, change.dropped)
+    told = set(change.dropped)
+    if not had.difference(named).issuperset(told):
+        return f"messages {sorted(told - had.difference(named))[:5]} are not dropped by it"
+    lost = had.difference(named, told)
     return f"messages {sorted(lost)[:5]} would be lost without a word" if lost else ""
 
 
@@ -110,13 +117,17 @@ def _protection(before: View, _: View, change: Change, protection: Protection) -
                 return f"message {index} has to stay verbatim"
         if at >= protection.tail and not _shortened_only(entry, standing, protection):
             return f"entry {at} belongs to the protected tail"
-    return _pin_fault(before, change, protection)
+    return _pin_fault(before, change, standing, protection)
 
 
-def _pin_fault(before: View, change: Change, protection: Protection) -> str:
-    gone = (index for at in change.affected for index in before[at].stands_for)
-    for pin in protection.pins.within(gone):
-        if not any(pin.text in entry.message["content"] for _, entry in change.inserts):
+def _pin_fault(before: View, change: Change, standing: Mapping[int, Entry],
+               protection: Protection) -> str:
+    """A pin lives in the entry that stands for its message, not in another by chance."""
+    pins = protection.pins
+    for pin in pins.within(index for at in change.affected for index in before[at].stands_for):
+        entry = standing.get(pin.index)
+        if entry is None or not (entry.message == protection.history[pin.index]
+                                 or pins.stands_in(pin, entry.message["content"])):
             return f"the pin {pin.text[:40]!r} of message {pin.index} would be lost"
     return ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..errors import ContextOverflowError
 from .laws import Protection
 from .view import Entry, View
 
@@ -14,6 +15,22 @@ def immovable(view: View, protection: Protection, declared: int) -> list[tuple[s
         sizes[name] = sizes.get(name, 0) + entry.tokens
     return sorted(((name, size) for name, size in sizes.items() if size),
                   key=lambda part: (-part[1], part[0]))
+
+
+def least(view: View, protection: Protection, declared: int) -> int:
+    """The tokens that will be there whatever is done: protected messages, declarations."""
+    return declared + sum(entry.tokens for entry in view.entries
+                          if not protection.verbatim.isdisjoint(entry.stands_for))
+
+
+def overflow_error(step: int, tokens: int, hard: int,
+                   parts: list[tuple[str, int]]) -> ContextOverflowError:
+    """The error that names what cannot be moved, and how many tokens it has."""
+    named = ", ".join(f"{name} {size}" for name, size in parts)
+    return ContextOverflowError(
+        f"{tokens} tokens are over the limit of {hard} at step {step} and "
+        f"cannot be moved: {named}", tokens=tokens, limit=hard, immovable=parts, place="window",
+        remedy=f"raise the window to {tokens} or more, or protect less")
 
 
 def _part(at: int, entry: Entry, protection: Protection) -> str:

@@ -2,17 +2,20 @@
 
 A pin is a stretch of a history message (or all of it). Whatever takes the place
 of that message has to carry the stretch word for word: `carry` sees to it for
-every strategy alike, and the laws check it. What is left out here: who may pin.
+every strategy alike, and the laws check it. An assumption stays marked as not
+verified wherever it is carried. What is left out here: who may pin (`marks.py`,
+`pin_tools.py`), and what `protect` keeps from being written (`guard.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..texts import Texts
 
 KINDS = ("constraint", "parameter", "error_fix", "assumption")
+SHARE = 10  # hundredths of the window that pins may take together
 
 
 @dataclass(frozen=True)
@@ -27,9 +30,10 @@ class Pin:
 
 @dataclass(frozen=True)
 class Pins:
-    """The pins of a session, in the order in which they were set."""
+    """The pins of a session in the order in which they were set, in its language."""
 
     pins: tuple[Pin, ...] = ()
+    texts: Texts = Texts()
 
     def within(self, indexes: Iterable[int]) -> list[Pin]:
         """The pins whose message is one of these, in order."""
@@ -38,10 +42,21 @@ class Pins:
         wanted = set(indexes)
         return [pin for pin in self.pins if pin.index in wanted]
 
-    def carry(self, text: str, indexes: Sequence[int], texts: Texts) -> str:
+    def carry(self, text: str, indexes: Iterable[int]) -> str:
         """`text`, with every pin of these messages that it lacks put under it."""
-        missing = [pin for pin in self.within(indexes) if pin.text not in text]
+        missing = [pin for pin in self.within(indexes) if not self.stands_in(pin, text)]
         if not missing:
             return text
-        kept = (texts(f"pin_{pin.kind}", text=pin.text) for pin in missing)
-        return "\n".join([text, texts("pins_header"), *kept])
+        return "\n".join([text, self.texts("pins_header"), *map(self.line, missing)])
+
+    def stands_in(self, pin: Pin, text: str) -> bool:
+        """Whether `text`, which took the place of the pin's message, still says it."""
+        return (self.line(pin) if pin.kind == "assumption" else pin.text) in text
+
+    def line(self, pin: Pin) -> str:
+        """The pin with its kind, as it is carried."""
+        return self.texts(f"pin_{pin.kind}", text=pin.text)
+
+    def globs(self) -> list[str]:
+        """The paths that may not be written, each once."""
+        return list(dict.fromkeys(pin.protect for pin in self.pins if pin.protect))

@@ -47,7 +47,8 @@ class Policy:
     `protect_last`: messages at the end that are neither dropped nor summarised;
     `shorten_tail`: whether results among them may be shortened; `user_share`: how
     much of the window users' words may fill verbatim; `frozen`: what has been sent
-    is not shortened later; `scale`: absolute numbers are for 200,000 tokens.
+    is not shortened later; `scale`: absolute numbers are for 200,000 tokens;
+    `stages`: a stage boundary is a trigger as well.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Policy:
     user_share: float = 1.0
     frozen: bool = False
     scale: bool = True
+    stages: bool = False
     estimator: str = "runs"
 
 

@@ -62,10 +62,12 @@ class Scene:
 
     `goal`: tokens that the view should come down to. `sent`: so many leading
     entries have been sent already; where the policy freezes (`frozen`), they are
-    not shortened any more. `summarise` asks the model. `tools` are the names of the tools that the agent has: no text may name another. `shelf`
-    keeps what leaves the view; a strategy that needs one says so where it is None.
+    not shortened any more. `summarise` asks the model. `tools` are the names of the
+    tools that the agent has: no text may name another. `shelf` keeps what leaves the
+    view; a strategy that needs one says so where it is None.
     `stages` are the stages of the work that have ended, oldest first; `rounds` says
-    how many summaries this session has had.
+    how many summaries this session has had. `trigger` is what the ladder is taken for
+    (threshold, stage, overflow, manual), `focus` what a user who asked for it cares for.
     """
 
     step: int
@@ -83,11 +85,13 @@ class Scene:
     shelf: Shelf | None = None
     stages: tuple[Stage, ...] = ()
     rounds: int = 0
+    trigger: str = "threshold"
+    focus: str = ""
 
     def entry(self, message: Message, stands_for: Sequence[int], how: str) -> Entry:
         """An entry with its tokens counted; its text carries the pins of what it stands for."""
         text = message["content"] if how == "verbatim" else self.pins.carry(
-            message["content"], stands_for, self.texts)
+            message["content"], stands_for)
         made = message if text is message["content"] else {**message, "content": text}
         return Entry(made, self.estimate.message(made), tuple(stands_for), how)
 

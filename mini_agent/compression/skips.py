@@ -19,17 +19,18 @@ class Skips:
     seen: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def is_news(self, name: str, reason: str, tokens: int) -> bool:
-        """Whether to record it; if so it is remembered."""
+        """Whether to record it."""
         last = self.seen.get((name, reason))
-        if last is not None and tokens < last * NEWS_GROWTH:
-            return False
-        self.seen[name, reason] = tokens
-        return True
+        return last is None or tokens >= last * NEWS_GROWTH
 
     def holds(self, name: str, tokens: int) -> bool:
         """Whether this strategy came to nothing lately, at about this size."""
         return any(tokens < last * NEWS_GROWTH
                    for (who, _), last in self.seen.items() if who == name)
+
+    def remember(self, name: str, reason: str, tokens: int) -> None:
+        """It was recorded, at a request of so many tokens."""
+        self.seen[name, reason] = tokens
 
     def clear(self) -> None:
         """A change was applied: everything is open again."""
@@ -38,7 +39,7 @@ class Skips:
 
 @dataclass
 class Breaker:
-    """Opens after three failures of the summariser in a row."""
+    """Open after three failures of the summariser in a row: automatic summaries stop."""
 
     failures: int = 0
 
@@ -47,11 +48,6 @@ class Breaker:
         """Whether automatic summaries are stopped."""
         return self.failures >= MAX_FAILURES
 
-    def failed(self) -> bool:
-        """Count a failure. True if this one opened the breaker."""
-        self.failures += 1
-        return self.failures == MAX_FAILURES
-
-    def succeeded(self) -> None:
+    def close(self) -> None:
         """A success, or a hand: closed again."""
         self.failures = 0

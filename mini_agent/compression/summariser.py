@@ -87,6 +87,11 @@ class Summariser:
         if "error" not in note:
             self._known[note["form"], tuple(note["input"])] = note["output"]
 
+    @property
+    def asked(self) -> bool:
+        """Whether the model was asked anything since the last `take`."""
+        return bool(self._asked)
+
     def take(self, applied: bool) -> list[Note]:
         """What was asked since the last time, for the records; learned if it was applied."""
         asked, self._asked = self._asked, []

@@ -3,18 +3,17 @@
 A view is a list of entries; an entry is a message, its tokens, the history
 messages that it stands for, and how. Live, on resume, in `check` and in the lab a
 view becomes another by `apply` and by nothing else, so that the views of a run
-can be had again from its trace alone (`rebuild`).
+can be had again from its trace alone (`state.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
-from ..errors import TraceError
 from ..messages import Message
-from ..tokens import Estimator
 
 HOW = ("verbatim", "shortened", "summary", "attached")
 
@@ -73,7 +72,11 @@ class View:
 
 
 def apply(view: View, change: Change) -> View:
-    """The view without the affected entries, each new one inserted at its place."""
+    """The view without the affected entries, each new one inserted at its place.
+
+    ValueError where the change does not fit: an index that is not there, or not rising.
+    """
+    _check_fit(view, change)
     gone = set(change.affected)
     kept = (entry for index, entry in enumerate(view.entries) if index not in gone)
     after: list[Entry] = []
@@ -84,6 +87,21 @@ def apply(view: View, change: Change) -> View:
     return View(after)
 
 
+def _check_fit(view: View, change: Change) -> None:
+    size = len(view) - len(change.affected) + len(change.inserts)
+    for what, places, end in (("affected", change.affected, len(view)),
+                              ("inserted", [at for at, _ in change.inserts], size)):
+        if any(not 0 <= at < end for at in places) or any(
+                one >= other for one, other in pairwise(places)):
+            raise ValueError(f"{what} at {list(places)} of a view of {len(view)} entries")
+
+
+def inverse(view: View, change: Change) -> Change:
+    """The change that leads back to `view`, also when entries were appended since."""
+    return Change("undo", tuple(at for at, _ in change.inserts),
+                  tuple((at, view[at]) for at in change.affected))
+
+
 def dropped_by(view: View, change: Change) -> tuple[int, ...]:
     """History indexes that leave the view with `change`, and nothing stands for."""
     before = {index for at in change.affected for index in view[at].stands_for}
@@ -92,8 +110,12 @@ def dropped_by(view: View, change: Change) -> tuple[int, ...]:
 
 def prefix_kept(view: View, change: Change) -> int:
     """Tokens of the whole entries before the first one that `change` touches."""
-    first = min([*change.affected, *(at for at, _ in change.inserts)], default=len(view))
-    return sum(entry.tokens for entry in view.entries[:first])
+    return sum(entry.tokens for entry in view.entries[:first_touched(change)])
+
+
+def first_touched(change: Change) -> int:
+    """The view index from which on `change` makes a difference."""
+    return min([*change.affected[:1], *(at for at, _ in change.inserts[:1])])
 
 
 _FIXED = ("step", "strategy", "before_messages", "after_messages", "before_tokens",
@@ -123,24 +145,3 @@ def from_payload(payload: dict[str, Any]) -> Change:
                     for item in payload["entries"])
     facts = {key: value for key, value in payload.items() if key not in _FIXED}
     return Change(payload["strategy"], tuple(payload["affected_indexes"]), inserts, facts)
-
-
-def rebuild(records: Sequence[dict[str, Any]],
-            estimate: Estimator) -> Iterator[tuple[dict[str, Any], View]]:
-    """Each record with the view as it is behind it, from the records alone.
-
-    Raises `TraceError` with the record's `seq` where a change does not fit.
-    """
-    view, size = View(), 0
-    for record in records:
-        if record["type"] == "message":
-            message = record["message"]
-            view.append(Entry(message, estimate.message(message), (size,)))
-            size += 1
-        elif record["event"] == "context_compression":
-            try:
-                view = apply(view, from_payload(record["payload"]))
-            except (KeyError, TypeError, RuntimeError) as error:
-                raise TraceError(f"the change does not fit the view ({error!r})",
-                                 place=f"seq {record['seq']}", value=record["seq"]) from error
-        yield record, view

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..compression.policies import Policy
-from ..compression.view import Entry, View, apply, from_payload, rebuild
+from ..compression.state import rebuild
+from ..compression.view import Entry, View, apply, from_payload
 from ..tokens import Estimator
 from ..trace import Record
 from .recording import Recording
@@ -37,7 +38,7 @@ def steps_of_trace(records: Sequence[Record], estimate: Estimator) -> Iterator[T
         if record["type"] == "message":
             arrived.append(view[-1])
             size += 1
-        elif record["event"] == "context_compression":
+        elif "entries" in record["payload"]:  # a compression, an undo, a pin put back
             changes.append(record)
         elif record["event"] == "model_call":
             yield Taken(record["payload"]["step"], size, arrived, changes)

@@ -101,6 +101,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "pin_parameter": ("- parameter: {text}", "- 参数: {text}"),
     "pin_error_fix": ("- error and fix: {text}", "- 错误与修复: {text}"),
     "pin_assumption": ("- assumption, NOT verified: {text}", "- 假设,未验证: {text}"),
+    # share.py
+    "user_handle": ("[user message #{index} of {chars} characters, beyond the share of the window "
+                    "that users' words may take; {way_back}]",
+                    "[用户消息 #{index},共 {chars} 字符,超出用户原文可占的窗口份额;{way_back}]"),
     # scene.py
     "way_back_tool": ("read_result(handle={index}) gives it back",
                       "可用 read_result(handle={index}) 取回"),

@@ -1,0 +1,195 @@
+"""Milestone 3: taking the ladder of a policy, and the one way to change a view.
+
+Cheap rungs come first; after each change it is measured again. Every change,
+whichever way it came about, goes through `_commit`: whole, held to the laws and
+recorded, or not at all. Whatever else comes of a rung is one record with its
+numbers: no gain, refused by a law, failed, breaker open. What this module leaves
+out: when the ladder is taken (`window.py`), how a view gets smaller (strategies).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import LawError, MiniAgentError, SummaryRefused, TraceError
+from ..models.base import Model
+from ..texts import Texts
+from ..trace import Tracer
+from .budget import Budget, tokens_at
+from .laws import Protection, check, protected_users, tail_start
+from .policies import ALWAYS, Policy, Rung
+from .scene import Scene, Shelf, Strategy
+from .share import UserShare
+from .state import WindowState
+from .summariser import Summariser
+from .view import Change, apply, to_payload
+
+
+@dataclass(frozen=True)
+class Round:
+    """One time that the ladder is taken.
+
+    `over` and `target` are in tokens of the request: above `over` a rung is taken,
+    and once it was it goes on down to `target`. `focus` is what a user who
+    compresses by hand wants to keep.
+    """
+
+    step: int
+    trigger: str
+    over: int
+    target: int
+    focus: str = ""
+
+    @property
+    def once(self) -> bool:
+        """Whether each rung is asked at least once, however small the view is."""
+        return self.trigger in ("stage", "manual")
+
+
+class Ladder:
+    """The rungs of a policy over the state of a window."""
+
+    def __init__(self, policy: Policy, budget: Budget, state: WindowState, model: Model,
+                 tracer: Tracer, texts: Texts, tools: Sequence[dict[str, Any]],
+                 shelf: Shelf | None = None) -> None:
+        self.policy, self.budget, self.state, self.texts = policy, budget, state, texts
+        self._tracer = tracer
+        self._summariser = Summariser(model, state.history, texts)
+        for note in state.summaries:
+            self._summariser.learn(note)
+        self._shelf = shelf
+        self._tools = frozenset(tool["name"] for tool in tools)
+        state.declared = state.estimate.declarations(tools) if tools else 0
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all that would be sent now, as the endpoint would count them."""
+        return self.state.drift.predict(self.state.tokens)
+
+    def record(self, name: str, /, **payload: Any) -> None:
+        """Write a record, then know what it says. Unwritten, it never was (law 8)."""
+        self.state.fold(self._tracer.event(name, **payload))
+
+    def take(self, turn: Round) -> None:
+        """Rung by rung, again and again, until the view is down or no rung gains.
+
+        A rung is on where the view was over its tier; once one gained, those that are
+        on go down to the target together. One that is taken always counts for itself.
+        """
+        level, gained = 0, set[int]()
+        progress = True
+        while progress:
+            progress = False
+            for number, rung in enumerate(self._rungs()):
+                now, over = self.tokens, self._tier(rung, turn.over)
+                goal = min(turn.target, over) if turn.over else turn.target
+                if turn.once and number not in gained:
+                    goal = 0
+                if max(now, level) > over and now > goal and self._ask(rung, turn):
+                    progress = True
+                    gained.add(number)
+                    if rung.trigger != ALWAYS:
+                        level = max(level, now)
+
+    def _rungs(self) -> tuple[Rung, ...]:
+        """The policy's, and behind them the handles for users' words beyond their share."""
+        users = [index for index, _ in self.state.users]
+        if not self.policy.ladder or self.protection().verbatim.issuperset(users):
+            return self.policy.ladder
+        return (*self.policy.ladder, Rung(UserShare()))
+
+    def _tier(self, rung: Rung, over: int) -> int:
+        """The tokens over which a rung is taken: its own tier, or the round's."""
+        if rung.trigger is None or self.budget.window is None:
+            return over
+        return min(over, tokens_at(rung.trigger, self.budget.window,
+                                   scale=self.budget.scale))
+
+    def _ask(self, rung: Rung, turn: Round) -> bool:
+        """Ask one strategy for a change and commit it. True if the view got smaller."""
+        strategy = rung.strategy
+        forced = turn.trigger in ("overflow", "manual") or self.tokens > self.budget.hard
+        if strategy.asks_model and not forced and not self._may_ask(strategy.name):
+            return False
+        applied = False
+        try:
+            applied = self._propose(rung, turn)
+        except TraceError:
+            raise
+        except MiniAgentError as error:
+            self._failed(turn, strategy, error)
+        except BaseException as error:  # an interrupt, or a fault: said, and handed on
+            what = "interrupted by the user" if isinstance(error, KeyboardInterrupt) \
+                else repr(error)
+            self._skip(turn, strategy.name, "failed", always=True, detail=what)
+            raise
+        finally:
+            for note in self._summariser.take(applied):
+                self.record("model_summarize", step=turn.step, **note)
+        return applied
+
+    def _propose(self, rung: Rung, turn: Round) -> bool:
+        change = rung.strategy(self.state.view, self._scene(turn, rung))
+        if change is not None:
+            self._commit(turn, change)
+        elif rung.trigger != ALWAYS:
+            self._skip(turn, rung.strategy.name, "no_gain")
+        return change is not None
+
+    def _may_ask(self, name: str) -> bool:
+        """A model is not asked in vain again and again, and not behind an open breaker."""
+        state = self.state
+        return not state.breaker.open and not state.skips.holds(name, self.tokens)
+
+    def _commit(self, turn: Round, change: Change) -> None:
+        """The one way by which the view changes. Raises `LawError`, `TraceError`."""
+        before = self.state.view
+        try:
+            after = apply(before, change)
+        except ValueError as error:
+            raise LawError(2, f"the change does not fit: {error}", place=change.strategy) from error
+        check(before, after, change, self.protection(), self.policy.breaks)
+        self.record("context_compression",
+                    **to_payload(turn.step, turn.trigger, before, after, change))
+
+    def _failed(self, turn: Round, strategy: Strategy, error: MiniAgentError) -> None:
+        """Why nothing came of a strategy; the summariser's third failure opens the breaker."""
+        reason = "refused" if isinstance(error, (LawError, SummaryRefused)) else "failed"
+        if not strategy.asks_model or isinstance(error, LawError):
+            self._skip(turn, strategy.name, reason, detail=str(error))
+            return
+        breaker = self.state.breaker
+        was_open = breaker.open
+        self._skip(turn, strategy.name, reason, detail=str(error), failures=breaker.failures + 1)
+        if breaker.open and not was_open:
+            self._skip(turn, strategy.name, "breaker_open", failures=breaker.failures)
+
+    def _skip(self, turn: Round, name: str, reason: str, *, always: bool = False,
+              **numbers: Any) -> None:
+        """One record, where it is news or where a model call was spent on it."""
+        if always or self._summariser.asked or self.state.skips.is_news(name, reason, self.tokens):
+            self.record("compression_skipped", step=turn.step, strategy=name, reason=reason,
+                        tokens=self.tokens, soft=self.budget.soft, hard=self.budget.hard,
+                        **numbers)
+
+    def _scene(self, turn: Round, rung: Rung) -> Scene:
+        """What a strategy gets to see; its goal is in tokens of the view alone."""
+        tier = self._tier(rung, turn.over)
+        target = min(turn.target, tier) if turn.over and rung.trigger != ALWAYS else turn.target
+        state = self.state
+        goal = max(0, state.drift.estimate_of(target) - state.declared)
+        return Scene(turn.step, state.history, goal, self.budget, state.estimate, self.texts,
+                     self.protection(), state.sent, self.policy.frozen, self._summariser,
+                     state.pins, self._tools, self._shelf, state.stages, state.rounds, turn.trigger,
+                     turn.focus)
+
+    def protection(self) -> Protection:
+        """What may not be touched as things stand."""
+        state = self.state
+        share = self.policy.user_share * (self.budget.window or 0)
+        users = protected_users(state.users, int(share))
+        return Protection(frozenset(users.union(state.heads)),
+                          tail_start(state.view, self.policy.protect_last),
+                          self.policy.shorten_tail, state.pins, state.history)

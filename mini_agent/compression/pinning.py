@@ -1,0 +1,64 @@
+"""Milestone 3: whether a pin may be set, whoever asks for it.
+
+A pin has to stand in the message that it names, to be of a known kind, and to fit:
+all pins together take at most 10 % of the window. What is refused is told with its
+numbers and recorded like what is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from .marks import marks
+from .pins import KINDS, SHARE, Pin
+from .state import WindowState
+from .view import Change
+
+
+def whole(pin: Pin, state: WindowState) -> Pin:
+    """A pin without text and without a glob is one of the whole message."""
+    if pin.text or pin.protect or not 0 <= pin.index < len(state.history):
+        return pin
+    return replace(pin, text=state.history[pin.index]["content"])
+
+
+def refusal(pin: Pin, state: WindowState, window: int | None) -> str:
+    """Why `pin` may not be set, "" if it may. `window` in tokens, None without a limit."""
+    if not 0 <= pin.index < len(state.history):
+        return f"there is no message #{pin.index}; the newest is #{len(state.history) - 1}"
+    if pin.kind not in KINDS:
+        return f"no kind {pin.kind!r}; there are {', '.join(KINDS)}"
+    if not pin.text and not pin.protect:
+        return f"message #{pin.index} has no text"
+    if pin.text not in state.history[pin.index]["content"]:
+        return f"message #{pin.index} does not have this text word for word"
+    if not any(pin.index in entry.stands_for for entry in state.view.entries):
+        return f"message #{pin.index} has left the window"
+    taken = sum(state.estimate.text(state.pins.line(old)) for old in state.pins.pins)
+    more = state.estimate.text(state.pins.line(pin))
+    if window is not None and (taken + more) * 100 > window * SHARE:
+        return (f"it has {more} tokens and {taken} are pinned already; pins may take "
+                f"{window * SHARE // 100} together ({SHARE} % of {window})")
+    return ""
+
+
+def put_back(pin: Pin, state: WindowState) -> Change | None:
+    """The change that says a pin again where its message was compressed without it."""
+    for at, old in enumerate(state.view.entries):
+        if pin.index not in old.stands_for or old.message == state.history[pin.index] \
+                or state.pins.stands_in(pin, old.message["content"]):
+            continue
+        text = replace(state.pins, pins=(pin,)).carry(old.message["content"], old.stands_for)
+        message = {**old.message, "content": text}
+        entry = replace(old, message=message, tokens=state.estimate.message(message))
+        return Change("pin", (at,), ((at, entry),))
+    return None
+
+
+def new_marks(state: WindowState) -> Iterator[tuple[Pin, str]]:
+    """(pin, what is wrong with it) of each mark that came in since the last request."""
+    for index in range(state.asked, len(state.history)):
+        for pin, wrong in marks(index, state.history[index]):
+            if (pin.index, pin.text, pin.kind) not in state.marks:
+                yield pin, wrong

@@ -1,0 +1,186 @@
+"""Milestone 3: all that a window knows, as a fold over the records of its session.
+
+The live window decides, writes a record, and then knows what it knows by folding
+that record like anybody else who reads the trace; so `resume`, `check` and the
+lab end up with the same state, byte for byte. What this module leaves out: every
+decision (`window.py`, `ladder.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from ..errors import TraceError
+from ..messages import Message, calls_of
+from ..texts import Texts
+from ..tokens import Estimator
+from ..trace import Record
+from .drift import Drift
+from .pins import Pin, Pins
+from .scene import Stage
+from .skips import Breaker, Skips
+from .view import Change, Entry, View, apply, first_touched, from_payload, inverse
+
+
+class WindowState:
+    """The state of one session's window; `fold` is the only way to change it.
+
+    `users` are (history index, tokens) of user messages, `heads` the indexes of
+    system messages. `asked` messages were in the history at the last model call,
+    `answered` at the last one that got a reply.
+    `undoable` are (seq, inverse change) of the changes, the last one last.
+    `resting` is the size in tokens, of the view alone, that an undo went back to.
+    `declared` are the tokens of the tool declarations, `rounds` counts summaries.
+    """
+
+    def __init__(self, estimate: Estimator, texts: Texts = Texts()) -> None:
+        self.estimate = estimate
+        self.view = View()
+        self.history: list[Message] = []
+        self.heads: list[int] = []
+        self.users: list[tuple[int, int]] = []
+        self.asked = self.answered = 0
+        self.pins = Pins((), texts)
+        self.marks: set[tuple[int, str, str]] = set()  # pins seen, the refused ones too
+        self.stages: tuple[Stage, ...] = ()
+        self.at_boundary = False                       # a stage has ended since the last call
+        self.breaker, self.skips = Breaker(), Skips()
+        self.settings: dict[str, Any] = {}
+        self.undoable: list[tuple[int, Change]] = []
+        self.resting = 0
+        self.rounds = 0
+        self.applied = False                    # whether the last proposal was
+        self.summaries: list[dict[str, Any]] = []  # what the model wrote for those that were
+        self.declared = 0
+        self.drift = Drift()
+
+    def fold(self, record: Record) -> None:
+        """Take in one record. `TraceError` with its `seq` where it does not fit."""
+        if record["type"] == "message":
+            self.enter(record["message"])
+        elif handler := getattr(self, f"_on_{record['event']}", None):
+            try:
+                handler(record["payload"], record["seq"])
+            except (KeyError, TypeError, ValueError, IndexError) as error:
+                raise TraceError(f"the {record['event']} does not fit ({error!r})",
+                                 place=f"seq {record['seq']}", value=record["seq"]) from error
+
+    def enter(self, message: Message) -> None:
+        """A message enters the history, and the view at its end."""
+        index = len(self.history)
+        entry = Entry(message, self.estimate.message(message), (index,))
+        self.history.append(message)
+        self.view.append(entry)
+        if message["role"] == "system":
+            self.heads.append(index)
+        elif message["role"] == "user":
+            self.users.append((index, entry.tokens))
+        elif message["role"] == "assistant":
+            self.answered = self.asked
+            self.drift.answered(entry.tokens)
+
+    @property
+    def tokens(self) -> int:
+        """The estimate of all that would be sent now: the view and the declarations."""
+        return self.view.tokens + self.declared
+
+    @property
+    def sent(self) -> int:
+        """So many leading entries of the view stand for what a model has answered."""
+        count = len(self.view)
+        while count and min(self.view[count - 1].stands_for, default=-1) >= self.answered:
+            count -= 1
+        return count
+
+    def open_calls(self) -> int:
+        """How many calls of the last assistant message have no result yet."""
+        results = 0
+        for message in reversed(self.history):
+            if message["role"] != "tool":
+                return len(calls_of(message)) - results
+            results += 1
+        return 0
+
+    def call(self) -> None:
+        """The view is sent."""
+        self.asked = len(self.history)
+        self.at_boundary = False
+
+    def _on_model_call(self, payload: dict[str, Any], _: int) -> None:
+        if "tokens" in payload:
+            self.declared = payload["tokens"] - self.view.tokens
+        self.call()
+
+    def _on_model_usage(self, payload: dict[str, Any], _: int) -> None:
+        prompt = payload.get("refused_tokens") or payload.get("prompt_tokens")
+        if prompt:
+            self.drift.report(self.tokens, prompt, payload.get("completion_tokens", 0),
+                              len(self.view))
+
+    def _on_context_compression(self, payload: dict[str, Any], seq: int) -> None:
+        change = from_payload(payload)
+        back = inverse(self.view, change)
+        self._become(change)
+        self.undoable.append((seq, back))
+        self.applied = True
+        self.resting = 0
+        self.rounds += any(entry.how == "summary" for _, entry in change.inserts)
+        if "unsupported" in payload:  # a summary of the model: it works again
+            self.breaker.close()
+
+    def _on_compression_skipped(self, payload: dict[str, Any], _: int) -> None:
+        self.skips.remember(payload["strategy"], payload["reason"], payload["tokens"])
+        self.breaker.failures = payload.get("failures", self.breaker.failures)
+        self.applied = False
+
+    def _on_model_summarize(self, payload: dict[str, Any], _: int) -> None:
+        if self.applied:
+            self.summaries.append(payload)
+
+    def _on_undo(self, payload: dict[str, Any], _: int) -> None:
+        if payload["seq"] != self.undoable[-1][0]:
+            raise ValueError(f"the last change is seq {self.undoable[-1][0]}")
+        self._become(from_payload(payload))
+        self.undoable.pop()
+        self.resting = self.view.tokens
+
+    def _become(self, change: Change) -> None:
+        after = apply(self.view, change)
+        if first_touched(change) < self.drift.covers:
+            self.drift.changed()
+        self.view = after
+        self.skips.clear()
+
+    def _on_pin(self, payload: dict[str, Any], _: int) -> None:
+        pin = Pin(payload["index"], payload["text"], payload["kind"], payload["protect"])
+        self.marks.add((pin.index, pin.text, pin.kind))
+        if not payload.get("refused") and pin not in self.pins.pins:
+            self.pins = replace(self.pins, pins=(*self.pins.pins, pin))
+        if "entries" in payload:  # its message was compressed already: it is put back
+            self._become(from_payload(payload))
+
+    def _on_stage(self, payload: dict[str, Any], _: int) -> None:
+        start = self.stages[-1].stop if self.stages else 0
+        stop = len(self.history) + self.open_calls()  # a stage ends with a whole group
+        self.stages = (*self.stages, Stage(payload["name"], start, stop))
+        self.at_boundary = True
+
+    def _on_settings(self, payload: dict[str, Any], _: int) -> None:
+        self.settings.update((key, value) for key, value in payload.items() if key != "step")
+        if payload.get("breaker") == "closed":
+            self.breaker.close()
+
+
+def rebuild(records: Iterable[Record], estimate: Estimator,
+            texts: Texts = Texts()) -> Iterator[tuple[Record, View]]:
+    """Each record with the view as it is behind it, from the records alone.
+
+    The view grows in place until the next change: copy its entries to keep them.
+    Raises `TraceError` with the record's `seq` where one does not fit.
+    """
+    state = WindowState(estimate, texts)
+    for record in records:
+        state.fold(record)
+        yield record, state.view
