@@ -83,7 +83,7 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
 def _run(options: argparse.Namespace) -> int:
     from .runner import govern, run_task
     from .tasks import load_task
-    from .trace import TraceFile
+    from .trace import TraceFile, trace_folder
 
     task = load_task(options.task)
     governance = govern(task, options.policy, options.window)
@@ -93,7 +93,8 @@ def _run(options: argparse.Namespace) -> int:
     sinks = [TraceFile(options.trace)] if options.trace else []
     try:
         outcome = run_task(task, options.workspace, sinks, governance=governance,
-                           max_steps=options.max_steps)
+                           max_steps=options.max_steps,
+                           folder=trace_folder(options.trace) if options.trace else None)
     finally:
         for sink in sinks:
             sink.close()

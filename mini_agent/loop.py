@@ -55,14 +55,17 @@ class Outcome:
 
 
 class Agent:
-    """One session: a history, a model, tools, a tracer, perhaps a window."""
+    """One session: a history, a model, tools, a tracer, perhaps a window.
+
+    `history` is handed in where others look at the same list while it grows.
+    """
 
     def __init__(self, model: Model, tools: ToolBox, tracer: Tracer, *,
                  window: Window | None = None, texts: Texts = Texts(),
-                 max_steps: int = MAX_STEPS) -> None:
+                 max_steps: int = MAX_STEPS, history: list[Message] | None = None) -> None:
         self.model, self.tools, self.tracer = model, tools, tracer
         self.window, self.texts, self.max_steps = window, texts, max_steps
-        self.history: list[Message] = []
+        self.history: list[Message] = [] if history is None else history
         self.step = 0
 
     def run(self, system_text: str, task: str, start: dict[str, Any]) -> Outcome:

@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from .compression.budget import Budget, make_budget
-from .compression.policies import Policy, differing, find_policy, with_settings
+from .compression.policies import Policy, differing, find_policy, tools_of, with_settings
+from .compression.store import MemoryShelf, RunShelf
+from .compression.tools import reading_tools
 from .compression.window import ContextWindow
 from .errors import UsageError
 from .loop import MAX_STEPS, Agent, Outcome
+from .messages import Message
 from .models.scripted import ScriptedModel
 from .tasks import Task
 from .texts import Texts
@@ -71,16 +74,21 @@ def govern(task: Task, policy: str = "", window: int | None = None) -> Governanc
 
 def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
              governance: Governance | None = None, extra_tools: Sequence[Tool] = (),
-             max_steps: int = MAX_STEPS) -> Outcome:
+             max_steps: int = MAX_STEPS, folder: Path | None = None) -> Outcome:
     """Run a task in `workspace` from `run_start` to `run_end`.
 
-    Raises `UsageError` where the workspace is no folder.
+    `folder` is the run's own, for what leaves the window; without one it is kept in
+    memory. Raises `UsageError` where the workspace is no folder.
     """
     if not workspace.is_dir():
         raise UsageError("the workspace is not a folder", place=str(workspace),
                          remedy="name a folder that is there with --workspace")
     texts = Texts(task.language)
-    tools = ToolBox([*standard_tools(Workspace(workspace), texts), *extra_tools], texts)
+    history: list[Message] = []
+    shelf = MemoryShelf() if folder is None else RunShelf(folder)
+    reading = [] if governance is None else reading_tools(
+        tools_of(governance.policy), history, shelf, texts, governance.budget.window)
+    tools = ToolBox([*standard_tools(Workspace(workspace), texts), *reading, *extra_tools], texts)
     model = ScriptedModel(task.replies, task.summaries, texts)
     tracer = Tracer(*sinks)
     start: dict[str, Any] = {"format": FORMAT, "task": task.name}
@@ -89,6 +97,7 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
         start |= {"policy": governance.settings, "estimator": governance.estimator}
         window = ContextWindow(governance.policy, governance.budget,
                                estimator(governance.estimator), model, tracer, texts,
-                               tools.declarations())
-    agent = Agent(model, tools, tracer, window=window, texts=texts, max_steps=max_steps)
+                               tools.declarations(), shelf=shelf)
+    agent = Agent(model, tools, tracer, window=window, texts=texts, max_steps=max_steps,
+                  history=history)
     return agent.run(task.system, task.task, start)

@@ -106,6 +106,11 @@ def _rung(item: Mapping[str, Any], place: str) -> Rung:
     return Rung(made, item.get("trigger"))
 
 
+def tools_of(policy: Policy) -> set[str]:
+    """The names of the tools over window and store that the texts of a policy speak of."""
+    return {name for rung in policy.ladder for name in getattr(rung.strategy, "tools", ())}
+
+
 def with_settings(policy: Policy, settings: Mapping[str, Any], place: str) -> Policy:
     """The policy with these settings: its own, or those of strategies on its ladder.
 

@@ -7,13 +7,14 @@ where the texts lie (`store.py`); a handle is an index of the history.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..errors import StrategyError, ToolError
 from ..messages import Message
 from ..texts import Texts
+from ..tools.base import Tool
 from ..words import rows_of
 from .clear import call_of, described
 from .drop import told
@@ -27,6 +28,15 @@ HIT_CHARS = 300      # characters of a line that is shown of a hit
 def page_chars(window: int | None) -> int:
     """How many characters an answer may have: a sixteenth of the window, at 4 a token."""
     return PAGE_CHARS if window is None else max(400, min(PAGE_CHARS, window // 4))
+
+
+def reading_tools(wanted: Collection[str], history: Sequence[Message], finder: Finder,
+                  texts: Texts, window: int | None) -> list[Tool]:
+    """Those of the two tools that a policy's texts speak of; `window` in tokens."""
+    limit = page_chars(window)
+    tools: tuple[Tool, ...] = (ReadResult(history, texts, limit),
+                               RecallTool(finder, history, texts, limit))
+    return [tool for tool in tools if tool.name in wanted]
 
 
 @dataclass(frozen=True)
