@@ -163,3 +163,13 @@ def model_calls(history: Sequence[Mapping[str, Any]]) -> Iterator[range]:
         if end > start:
             yield range(start, end)
         start = max(end, start + 1)
+
+
+def open_calls(history: Sequence[Mapping[str, Any]]) -> list[Call]:
+    """The calls of the last assistant message that have no result yet."""
+    results = 0
+    for message in reversed(history):
+        if message["role"] != "tool":
+            return list(calls_of(message))[results:]
+        results += 1
+    return []

@@ -88,7 +88,9 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
     shelf = MemoryShelf() if folder is None else RunShelf(folder)
     reading = [] if governance is None else reading_tools(
         tools_of(governance.policy), history, shelf, texts, governance.budget.window)
-    tools = ToolBox([*standard_tools(Workspace(workspace), texts), *reading, *extra_tools], texts)
+    inside = Workspace(workspace)
+    tools = ToolBox([*standard_tools(inside, texts), *reading, *extra_tools], texts,
+                    scrub=inside.scrub)
     model = ScriptedModel(task.replies, task.summaries, texts)
     tracer = Tracer(*sinks)
     start: dict[str, Any] = {"format": FORMAT, "task": task.name}

@@ -11,9 +11,9 @@ import unittest
 from pathlib import Path
 
 from mini_agent.errors import ModelError
-from mini_agent.loop import Agent, open_calls
-from mini_agent.messages import (answered, assistant, call, groups, pairing_faults, system,
-                                 tool_result, user)
+from mini_agent.loop import Agent
+from mini_agent.messages import (answered, assistant, call, groups, open_calls, pairing_faults,
+                                 system, tool_result, user)
 from mini_agent.models.base import Reply
 from mini_agent.texts import Texts
 from mini_agent.tools.base import ToolBox
@@ -195,7 +195,8 @@ class MessageTest(unittest.TestCase):
 
     def test_every_kind_of_broken_pair_is_found(self) -> None:
         """An orphan result, an unanswered call, one result too many."""
-        history = [tool_result("x", "t", ""), assistant("", [call("a", "t", {}), call("b", "t", {})]),
+        history = [tool_result("x", "t", ""),
+                   assistant("", [call("a", "t", {}), call("b", "t", {})]),
                    tool_result("b", "t", ""), tool_result("b", "t", "")]
         self.assertEqual([0, 1, 3], [index for index, _ in pairing_faults(history)])
 

@@ -92,6 +92,11 @@ class HouseTest(unittest.TestCase):
                     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                         self.assertLessEqual(node.end_lineno - node.lineno + 1, 60, node.name)
 
+    def test_the_loop_fits_on_two_screens(self) -> None:
+        """120 lines, so that a learner sees it whole."""
+        text = (ROOT / "mini_agent" / "loop.py").read_text(encoding="utf-8")
+        self.assertLessEqual(text.count("\n"), 125)
+
     def test_only_the_standard_library_is_imported(self) -> None:
         """Package, scripts and tests name no other module."""
         import ast
@@ -113,7 +118,7 @@ class HouseTest(unittest.TestCase):
         import ast
         floors = {"errors": 0, "messages": 0, "tokens": 0, "words": 0, "texts": 0, "schema": 0,
                   "trace": 1, "extract": 1, "models": 1, "tools": 1, "tasks": 1, "rhythm": 2,
-                  "drawing": 0, "compression": 2, "evidence": 2, "loop": 3, "subagents": 4,
+                  "drawing": 0, "compression": 2, "evidence": 2, "asking": 2, "loop": 3, "subagents": 4,
                   "session": 4, "chat": 4, "runner": 4, "lab": 5, "cli": 6}
         for path in sorted((ROOT / "mini_agent").rglob("*.py")):
             parts = path.relative_to(ROOT / "mini_agent").with_suffix("").parts

@@ -1,0 +1,92 @@
+"""Milestone 1: asking the model once, and recording what was sent and counted.
+
+Without a window the whole history is sent and this is a few lines. With one
+(milestone 3) the window decides what is sent, and a request that the endpoint
+refuses for its length is made smaller and sent once more; with a live endpoint
+(milestone 5) what it counted is held against what was predicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from .errors import EmptyReplyError, PromptTooLongError
+from .messages import Message
+from .models.base import Model, Reply
+from .trace import Tracer
+
+
+class Window(Protocol):
+    """What the loop sees of context compression. Sizes are in tokens and messages."""
+
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def predicted(self) -> int: ...
+    @property
+    def messages(self) -> int: ...
+    def reported(self, prompt: int, answer: int = 0) -> int: ...
+    def take_in(self, history: Sequence[Message]) -> None: ...
+    def before_model_call(self, history: Sequence[Message], step: int) -> list[Message]: ...
+    def after_refusal(self, history: Sequence[Message], step: int,
+                      error: PromptTooLongError) -> list[Message]: ...
+
+
+class Asking:
+    """A model with the tracer, and perhaps the window, through which it is asked."""
+
+    def __init__(self, model: Model, tracer: Tracer, window: Window | None = None) -> None:
+        self.model, self.tracer, self.window = model, tracer, window
+
+    def ask(self, history: Sequence[Message], step: int,
+            tools: Sequence[dict[str, Any]]) -> Reply:
+        """One reply, with text or calls. Raises `ModelError` or `ContextOverflowError`."""
+        if self.window is None:
+            return self._send(history, step, tools)
+        request = self.window.before_model_call(history, step)
+        try:
+            return self._send(request, step, tools)
+        except PromptTooLongError as error:
+            self._note_refusal(error, step)
+            return self._send(self.window.after_refusal(history, step, error), step, tools)
+
+    def _send(self, request: Sequence[Message], step: int,
+              tools: Sequence[dict[str, Any]]) -> Reply:
+        self.tracer.event("model_call", step=step, messages=len(request), **self._size())
+        reply = self.model.complete(request, tools)
+        if reply.usage:
+            self._note_usage(reply.usage, step)
+        if not reply.content.strip() and not reply.tool_calls:
+            remedy = "allow longer answers" if reply.cut == "length" else "try again"
+            raise EmptyReplyError("the model gave neither text nor calls",
+                                  place=f"step {step}", remedy=remedy)
+        return reply
+
+    def _size(self) -> dict[str, int]:
+        """Tokens of what is being sent; `predicted` where usage was reported before."""
+        if self.window is None:
+            return {}
+        tokens, predicted = self.window.tokens, self.window.predicted
+        return {"tokens": tokens, **({"predicted": predicted} if predicted != tokens else {})}
+
+    def final_size(self, history: Sequence[Message]) -> dict[str, int]:
+        """What would be sent next, for `run_end`."""
+        if self.window is None:
+            return {"final_messages": len(history)}
+        self.window.take_in(history)
+        return {"final_messages": self.window.messages, "final_tokens": self.window.tokens}
+
+    def _note_usage(self, usage: dict[str, int], step: int) -> None:
+        """What the endpoint counted, and how far the prediction was off (`drift`)."""
+        drift = {}
+        if self.window is not None and "prompt_tokens" in usage:
+            drift["drift"] = self.window.reported(usage["prompt_tokens"],
+                                                  usage.get("completion_tokens", 0))
+        self.tracer.event("model_usage", step=step, **usage, **drift)
+
+    def _note_refusal(self, error: PromptTooLongError, step: int) -> None:
+        """A refusal that names a size has counted the request too: nobody paid for it."""
+        if self.window is not None and error.tokens:
+            self.tracer.event("model_usage", step=step, refused_tokens=error.tokens,
+                              drift=self.window.reported(error.tokens))
