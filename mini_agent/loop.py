@@ -1,14 +1,14 @@
 """Milestone 1: the agent loop.
 
-A model knows only what it is sent, so the loop keeps the messages, asks, runs
-the calls of the reply, appends their results and asks again. It owns every ending
-and gives each its own reason. A window that may send less than everything
-(milestone 3) is an optional argument; `asking.py` has how a model is asked once.
+A model knows only what it is sent, so the loop keeps the messages, asks, runs the calls,
+appends their results and asks again. It owns every ending and gives each its own reason.
+A window that may send less than everything (milestone 3) is an optional argument;
+`asking.py` has how a model is asked once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +21,7 @@ from .tools.base import ToolBox
 from .trace import Tracer
 
 DONE, MAX_STEPS = "final_answer", 200
-# What ends a turn, and the reason that `run_end` gives for it; the first that fits.
-REASONS: dict[type[Exception], str] = {
+REASONS: dict[type[Exception], str] = {  # the first that fits stands in `run_end`
     ContextOverflowError: "overflow", ScriptExhaustedError: "script_exhausted",
     ModelError: "model_error", TraceError: "trace_failed"}
 
@@ -36,8 +35,7 @@ class Outcome:
     detail: str = ""
 
     @property
-    def done(self) -> bool:
-        """Whether the model has answered."""
+    def done(self) -> bool:  # whether the model has answered
         return self.reason == DONE
 
 
@@ -56,8 +54,8 @@ class Agent:
         """One task from `run_start` to `run_end`; `start` is the payload of the first."""
         def whole() -> Outcome:
             self.tracer.event("run_start", **start)
-            self.say(system(system_text))
-            self.say(user(task))
+            for message in (system(system_text), user(task)):
+                self.say(message)
             return self._steps()
         return self.finish(self._ending_of(whole))
 
@@ -76,8 +74,7 @@ class Agent:
             reply = self.asking.ask(self.history, self.step, self.tools.declarations())
             self.say(assistant(reply.content, reply.tool_calls, reply.opaque))
             if not reply.tool_calls:
-                return (Outcome(DONE, reply.content) if not reply.cut else
-                        Outcome("answer_cut", reply.content, f"cut off: {reply.cut}"))
+                return Outcome("answer_cut" if reply.cut else DONE, reply.content, reply.cut)
             for made in reply.tool_calls:
                 self._run_call(made)
             self.step += 1
@@ -90,10 +87,9 @@ class Agent:
         self._answer(self.tools.run(made))
 
     def _answer(self, result: Message) -> None:
-        error = result.get("error")
+        code = result.get("error", {}).get("code")
         self.tracer.event("tool_result", step=self.step, id=result["tool_call_id"],
-                          ok=error is None, code=error["code"] if error else None,
-                          chars=len(result["content"]))
+                          ok=code is None, code=code, chars=len(result["content"]))
         self.say(result)
 
     def _ending_of(self, go: Callable[[], Outcome]) -> Outcome:
