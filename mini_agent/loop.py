@@ -47,8 +47,7 @@ class Agent:
                  max_steps: int = MAX_STEPS, history: list[Message] | None = None) -> None:
         self.tools, self.tracer, self.texts, self.max_steps = tools, tracer, texts, max_steps
         self.asking = Asking(model, tracer, window)
-        self.history: list[Message] = [] if history is None else history
-        self.step = 0
+        self.history, self.step = [] if history is None else history, 0
 
     def run(self, system_text: str, task: str, start: dict[str, Any]) -> Outcome:
         """One task from `run_start` to `run_end`; `start` is the payload of the first."""
