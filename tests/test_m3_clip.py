@@ -119,7 +119,7 @@ class Clipping(unittest.TestCase):
 
     def test_the_last_two_rounds_stay_whole(self) -> None:
         """With `keep_rounds` 2 the older results are clipped, the two newest rounds are not."""
-        desk = Desk("clip", 10**6, trigger=0)
+        desk = Desk(clipping(keep_rounds=2), 10**6, trigger=0)
         for number in range(4):
             desk.round(f"f{number}", "row\n" * 200, "row\n" * 300)
         desk.ask()
@@ -128,7 +128,7 @@ class Clipping(unittest.TestCase):
 
     def test_a_clipped_result_is_never_clipped_again(self) -> None:
         """Its bytes stay through every later request."""
-        desk = Desk("clip_errors", 10**6, trigger=0)
+        desk = Desk(clipping(keep="errors", keep_rounds=2), 10**6, trigger=0)
         for number in range(8):
             desk.round(f"f{number}", "row\nError: no\n" * 200)
         first = desk.entry(3)

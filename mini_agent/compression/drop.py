@@ -31,7 +31,7 @@ class SlidingWindow:
     `naive`: message by message, whatever it is (breaks laws 1 and 4); `keep_head`:
     the same behind what is protected (breaks law 1); `whole_rounds`: whole groups,
     under a note that says how many rounds are gone; `snip_middle`: whole groups
-    behind the first `keep_first`, under a note with their handles.
+    under a note with their handles, the first `keep_first` only if all others went.
     """
 
     name: ClassVar[str] = "sliding_window"
@@ -56,7 +56,8 @@ class SlidingWindow:
         if self.variant == "whole_rounds":
             return put_away(self.name, view, scene, list(free_groups(view, scene)), dropped_note)
         free = list(free_groups(view, scene))
-        return put_away(self.name, view, scene, free[self.keep_first:], middle_note)
+        middle_first = free[self.keep_first:] + free[:self.keep_first]
+        return put_away(self.name, view, scene, middle_first, middle_note)
 
 
 @dataclass(frozen=True)
@@ -113,16 +114,17 @@ def drop(name: str, view: View, scene: Scene, candidates: Iterable[int]) -> Chan
 
 def put_away(name: str, view: View, scene: Scene, free: Sequence[range],
              note: Note) -> Change | None:
-    """A change that takes out groups until the goal is met, a note in place of each stretch.
+    """A change that takes out groups, in this order, until the goal is met.
 
-    An earlier note is a group like any other, and its messages stand behind the next.
+    A note stands in place of each stretch; an earlier note is a group like any other,
+    and its messages stand behind the next.
     """
     count, need = 0, view.tokens - scene.goal
     while True:
         while count < len(free) and need > 0:
             need -= sum(view[at].tokens for at in free[count])
             count += 1
-        stretches = list(_stretches(view, [at for group in free[:count] for at in group]))
+        stretches = list(_stretches(view, sorted(at for group in free[:count] for at in group)))
         affected = tuple(at for stretch in stretches for at in stretch)
         inserts = tuple(_notes(view, scene, stretches, note))
         left = view.tokens - sum(view[at].tokens for at in affected) + sum(
