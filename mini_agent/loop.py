@@ -8,7 +8,7 @@ A window that may send less than everything (milestone 3) is an optional argumen
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,16 +74,17 @@ class Agent:
             self.say(assistant(reply.content, reply.tool_calls, reply.opaque))
             if not reply.tool_calls:
                 return Outcome("answer_cut" if reply.cut else DONE, reply.content, reply.cut)
-            for made in reply.tool_calls:
-                self._run_call(made)
+            for batch in self.tools.batches(reply.tool_calls):
+                self._run_batch(batch)
             self.step += 1
         return Outcome("step_limit", detail=f"no final answer after {self.max_steps} steps")
 
-    def _run_call(self, made: Call) -> None:
-        """One call and its one result, whatever happens in between."""
-        self.tracer.event("tool_call", step=self.step, id=made["id"], name=made["name"],
-                          arguments=made["arguments"])
-        self._answer(self.tools.run(made))
+    def _run_batch(self, batch: Sequence[Call]) -> None:
+        """Each call and its one result, whatever happens; mostly a batch is one call."""
+        for made in batch:
+            self.tracer.event("tool_call", step=self.step, id=made["id"], name=made["name"],
+                              arguments=made["arguments"])
+        self.tools.run_batch(batch, self.step, self._answer)
 
     def _answer(self, result: Message) -> None:
         code = result.get("error", {}).get("code")

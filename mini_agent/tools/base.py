@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, Protocol, runtime_checkable
 
 from ..errors import ToolError, UsageError
 from ..messages import Call, Message, tool_result
@@ -19,6 +20,7 @@ from ..texts import Texts
 from .output import clean_output, one_line
 from .schema import faults, kind, without_nulls
 
+Answer = Callable[[Message], None]
 MESSAGE_LIMIT = 2_000  # characters of an error's message; its details are the tool's to bound
 
 
@@ -35,6 +37,14 @@ class Tool(Protocol):
     def parameters(self) -> dict[str, Any]: ...
 
     def __call__(self, *_: Any, **arguments: Any) -> str: ...
+
+
+@runtime_checkable
+class SideBySide(Tool, Protocol):
+    """A tool whose calls go on side by side where a reply has several (milestone 4)."""
+
+    def together(self, tools: ToolBox, calls: Sequence[Call], step: int, answer: Answer) -> None:
+        """Give `answer` the one result of each call, in order. When it raises, nothing goes on."""
 
 
 class ToolBox:
@@ -70,16 +80,45 @@ class ToolBox:
 
         Only an interrupt passes through; even a tool that calls `sys.exit` does not.
         """
+        return self.answer(call, lambda: self._called(call))
+
+    def batches(self, calls: Sequence[Call]) -> Iterator[list[Call]]:
+        """The calls of a reply in order: each alone, neighbours that go on together as one."""
+        for name, batch in groupby(calls, key=lambda call: call["name"]):
+            if isinstance(self._tools.get(name), SideBySide):
+                yield list(batch)
+            else:
+                yield from ([call] for call in batch)
+
+    def run_batch(self, batch: Sequence[Call], step: int, answer: Answer) -> None:
+        """Give `answer` the one result of each call of a batch, in order."""
+        tool = self._tools.get(batch[0]["name"])
+        if isinstance(tool, SideBySide):
+            tool.together(self, batch, step, answer)
+            return
+        for call in batch:
+            answer(self.run(call))
+
+    def answer(self, call: Call, work: Callable[[], str]) -> Message:
+        """The one result of a call: what `work` returns, or how it failed."""
         try:
-            content = clean_output(self._checked(call))
+            content = clean_output(work())
         except ToolError as error:
             return self._failure(call, error)
         except (Exception, SystemExit) as error:
             return self._failure(call, ToolError("TOOL_CRASHED", _described(error)))
         return tool_result(call["id"], call["name"], content)
 
-    def _checked(self, call: Call) -> str:
-        """What the tool returns, once its name and its arguments are known to be good."""
+    def _called(self, call: Call) -> str:
+        """What the tool of a call returns."""
+        tool, arguments = self.checked(call)
+        content = tool(**arguments)
+        if not isinstance(content, str):
+            raise TypeError(f"{tool.name} returned {type(content).__name__}, not str")
+        return content
+
+    def checked(self, call: Call) -> tuple[Tool, dict[str, Any]]:
+        """The tool and the arguments of a call, known to be good. Raises `ToolError`."""
         tool = self._tool(call["name"])
         if "invalid" in call:
             raise ToolError("INVALID_JSON", self._texts(
@@ -90,10 +129,7 @@ class ToolBox:
             raise ToolError("BAD_ARGUMENTS", "; ".join(found))
         if self._permit is not None:
             self._permit(tool, arguments)
-        content = tool(**arguments)
-        if not isinstance(content, str):
-            raise TypeError(f"{tool.name} returned {type(content).__name__}, not str")
-        return content
+        return tool, arguments
 
     def _tool(self, name: str) -> Tool:
         """The tool of that name, or UNKNOWN_TOOL with the names that come close."""
