@@ -2,8 +2,7 @@
 
 A model knows only what it is sent, so the loop keeps the messages, asks, runs the calls,
 appends their results and asks again. It owns every ending and gives each its own reason.
-A window that may send less than everything (milestone 3) is an optional argument;
-`asking.py` has how a model is asked once.
+A window that may send less than everything (milestone 3) is optional, see `asking.py`.
 """
 
 from __future__ import annotations
