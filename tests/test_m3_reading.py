@@ -58,7 +58,7 @@ class ReadingBack(FolderTest):
         history = messages(records)
         found = next(message for message in history if message.get("name") == "recall")
         page = next(message for message in history if message.get("name") == "read_result")
-        self.assertIn("read_result(handle=N, start=LINE) reads on]", found["content"])
+        self.assertIn("read_result(handle=N, start=LINE) reads on; ", found["content"])
         self.assertEqual(page["content"].split("\n")[1:], history[3]["content"].split("\n")[16:18])
         self.assertTrue(page["content"].startswith("[#3 read_file long_notes.txt: lines 17 to 18 of 20; "))
 

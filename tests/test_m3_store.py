@@ -270,8 +270,8 @@ class Searching(unittest.TestCase):
     def test_a_hit_names_its_handle_its_source_and_the_line(self) -> None:
         """The message with most of the terms comes first, with the line that holds most of them."""
         self.assertEqual(self.tool()("note 137").split("\n")[:2], [
-            "[2 of 2 messages that hold any of these words, best first; "
-            "read_result(handle=N, start=LINE) reads on]",
+            "[hits 1 to 2 of 2 messages that hold any of these words, best first; "
+            "read_result(handle=N, start=LINE) reads on; this is the end]",
             "#2 read_file notes.txt, line 137 of 200: 137: note"])
 
     def test_a_long_line_is_cut_around_the_term(self) -> None:
@@ -281,8 +281,8 @@ class Searching(unittest.TestCase):
         self.assertEqual((len(hit), hit[:3], hit[-3:]), (306, "...", "..."))
 
     def test_no_hit_is_an_answer(self) -> None:
-        """Zero of zero, no error."""
-        self.assertTrue(self.tool()("absent").startswith("[0 of 0 messages"))
+        """None of none, no error."""
+        self.assertTrue(self.tool()("absent").startswith("[hits 0 to 0 of 0 messages"))
 
     def test_an_empty_query_is_an_error(self) -> None:
         """Blanks and punctuation have no words to look for."""
@@ -290,12 +290,15 @@ class Searching(unittest.TestCase):
             self.tool()(" ?! ")
 
     def test_the_answer_is_bounded(self) -> None:
-        """Hits beyond the limit are counted and not shown."""
+        """Hits beyond the limit are counted, and shown when they are asked for."""
         shelf = MemoryShelf()
         shelf.remember({index: "port " * 50 for index in range(5)})
-        answer = RecallTool(shelf, session(), Texts(), 700)("port")
-        self.assertIn("[2 of 5 messages", answer)
-        self.assertLess(len(answer), 900)
+        tool = RecallTool(shelf, session(), Texts(), 700)
+        self.assertLess(len(tool("port")), 900)
+        self.assertRegex(tool("port"), r"^\[hits 1 to 2 of 5 messages .*; next: start=3\]\n#4 .*\n#3 ")
+        self.assertRegex(tool("port", 5), r"^\[hits 5 to 5 of 5 .*; this is the end\]\n#0 ")
+        with self.assertRaises(ToolError):
+            tool("port", 6)
 
     def test_a_store_that_cannot_be_read_is_a_tool_error(self) -> None:
         """The model is told; the run goes on."""

@@ -132,22 +132,30 @@ class RecallTool:
     @property
     def parameters(self) -> dict[str, Any]:
         return {"type": "object", "required": ["query"], "additionalProperties": False,
-                "properties": {"query": {"type": "string",
-                                         "description": self.texts("arg_query")}}}
+                "properties": {
+                    "query": {"type": "string", "description": self.texts("arg_query")},
+                    "start": {"type": "integer", "minimum": 1,
+                              "description": self.texts("arg_hit")}}}
 
-    def __call__(self, query: str) -> str:
+    def __call__(self, query: str, start: int = 1) -> str:
         if not terms_of(query):
             raise ToolError("BAD_ARGUMENTS", self.texts("empty_query"))
         try:
-            total, found = self.finder.find(query, HITS)
+            total, found = self.finder.find(query, start - 1 + HITS)
         except StrategyError as error:
             raise ToolError("STORE_ERROR", str(error)) from error
+        if start > max(1, total):
+            raise ToolError("BAD_RANGE", self.texts("no_such_hit", start=start, total=total))
         hits: list[str] = []
-        for index, text in found.items():
+        for index, text in list(found.items())[start - 1:]:
             hit = self._hit(index, text, query)
-            if sum(map(len, hits)) + len(hit) <= self.limit or not hits:
-                hits.append(hit)
-        return "\n".join([self.texts("recall_head", shown=len(hits), total=total), *hits])
+            if hits and sum(map(len, hits)) + len(hit) > self.limit:
+                break
+            hits.append(hit)
+        stop = start - 1 + len(hits)
+        rest = self.texts("recall_next", next=stop + 1) if stop < total else self.texts("read_end")
+        head = self.texts("recall_head", start=min(start, stop), stop=stop, total=total, rest=rest)
+        return "\n".join([head, *hits])
 
     def _hit(self, index: int, text: str, query: str) -> str:
         """The line with most of the terms, and where it stands."""

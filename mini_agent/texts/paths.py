@@ -70,10 +70,13 @@ PATHS: dict[str, tuple[str, str]] = {
     "no_such_part": ("#{handle} has no {unit} {start} to {end}: it has {total}",
                      "#{handle} 没有{unit} {start} 到 {end}: 共 {total}"),
     "empty_query": ("the query has no words to look for", "query 中没有可检索的词"),
-    "recall_head": ("[{shown} of {total} messages that hold any of these words, best first; "
-                    "read_result(handle=N, start=LINE) reads on]",
-                    "[含有这些词的消息共 {total} 条,显示 {shown} 条,最相关的在前;"
-                    "可用 read_result(handle=N, start=LINE) 继续读取]"),
+    "arg_hit": ("Number of the first hit to show, from 1", "从第几条命中开始显示,从 1 计"),
+    "no_such_hit": ("there is no hit {start}: there are {total}", "没有第 {start} 条命中: 共 {total} 条"),
+    "recall_head": ("[hits {start} to {stop} of {total} messages that hold any of these words, best "
+                    "first; read_result(handle=N, start=LINE) reads on; {rest}]",
+                    "[含有这些词的消息共 {total} 条,显示第 {start} 到 {stop} 条,最相关的在前;"
+                    "可用 read_result(handle=N, start=LINE) 继续读取;{rest}]"),
+    "recall_next": ("next: start={next}", "下一段: start={next}"),
     "recall_hit": ("#{index} {what}, line {line} of {lines}: {text}",
                    "#{index} {what},第 {line} 行,共 {lines} 行: {text}"),
     # compression/inputs.py
