@@ -28,6 +28,7 @@ class Window(Protocol):
     def messages(self) -> int: ...
     def reported(self, prompt: int, answer: int = 0) -> int: ...
     def take_in(self, history: Sequence[Message]) -> None: ...
+    def stage_done(self, history: Sequence[Message], name: str, step: int) -> None: ...
     def before_model_call(self, history: Sequence[Message], step: int) -> list[Message]: ...
     def after_refusal(self, history: Sequence[Message], step: int,
                       error: PromptTooLongError) -> list[Message]: ...
@@ -38,12 +39,15 @@ class Asking:
 
     def __init__(self, model: Model, tracer: Tracer, window: Window | None = None) -> None:
         self.model, self.tracer, self.window = model, tracer, window
+        self._stage = ""  # of the work, that the last reply has ended
 
     def ask(self, history: Sequence[Message], step: int,
             tools: Sequence[dict[str, Any]]) -> Reply:
         """One reply, with text or calls. Raises `ModelError` or `ContextOverflowError`."""
         if self.window is None:
             return self._send(history, step, tools)
+        if self._stage:
+            self.window.stage_done(history, self._stage, step)
         request = self.window.before_model_call(history, step)
         try:
             return self._send(request, step, tools)
@@ -55,6 +59,7 @@ class Asking:
               tools: Sequence[dict[str, Any]]) -> Reply:
         self.tracer.event("model_call", step=step, messages=len(request), **self._size())
         reply = self.model.complete(request, tools)
+        self._stage = reply.stage
         if reply.usage:
             self._note_usage(reply.usage, step)
         if not reply.content.strip() and not reply.tool_calls:

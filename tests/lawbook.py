@@ -117,7 +117,7 @@ def _act(window: ContextWindow, tracer: Tracer, history: Sequence[Message], step
         drift = window.reported(*arguments)
         tracer.event("model_usage", step=step, prompt_tokens=arguments[0], drift=drift)
     elif name == "stage_done":
-        window.stage_done(*arguments, step)
+        window.stage_done(history, *arguments, step)
     elif name == "undo" and not window.state.undoable:
         return
     else:

@@ -8,15 +8,36 @@ itself. What is left out: whether there is room for one more (`window.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ..errors import UsageError
 from ..messages import Message
 from .pins import KINDS, Pin
 
 _MARK = re.compile(r"<pin((?:\s+[a-z]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))*)\s*>(.*?)</pin>", re.DOTALL)
 _FIELD = re.compile(r"([a-z]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 FIELDS = ("kind", "protect")
+
+
+def marked(text: str, kind: str = "constraint", protect: str = "") -> str:
+    """The mark for a pin, as it may stand in a user message.
+
+    `UsageError` where it would end too soon or would not be one.
+    """
+    glob = f' protect="{protect}"' if protect else ""
+    mark = f'<pin kind="{kind}"{glob}>{text}</pin>'
+    found = [pin for pin, wrong in marks(0, {"role": "user", "content": mark}) if not wrong]
+    if found != [Pin(0, text.strip(), kind, protect)]:
+        raise UsageError("this pin cannot be written as a mark", place="pins", value=text,
+                         remedy="leave out </pin>, quotes and angle brackets")
+    return mark
+
+
+def marked_globs(history: Sequence[Message]) -> list[str]:
+    """The paths that marks of a history protect, where no window keeps its pins."""
+    return [pin.protect for index, message in enumerate(history)
+            for pin, wrong in marks(index, message) if pin.protect and not wrong]
 
 
 def marks(index: int, message: Message) -> Iterator[tuple[Pin, str]]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import TraceError
-from ..messages import Message, calls_of
+from ..messages import Message, open_calls
 from ..texts import Texts
 from ..tokens import Estimator
 from ..trace import Record
@@ -41,6 +41,7 @@ class WindowState:
         self.history: list[Message] = []
         self.heads: list[int] = []
         self.users: list[tuple[int, int]] = []
+        self.step = 0
         self.asked = self.answered = 0
         self.pins = Pins((), texts)
         self.marks: set[tuple[int, str, str]] = set()  # pins seen, the refused ones too
@@ -94,24 +95,16 @@ class WindowState:
             count -= 1
         return count
 
-    def open_calls(self) -> int:
-        """How many calls of the last assistant message have no result yet."""
-        results = 0
-        for message in reversed(self.history):
-            if message["role"] != "tool":
-                return len(calls_of(message)) - results
-            results += 1
-        return 0
-
-    def call(self) -> None:
+    def call(self, step: int) -> None:
         """The view is sent."""
+        self.step = step
         self.asked = len(self.history)
         self.at_boundary = False
 
     def _on_model_call(self, payload: dict[str, Any], _: int) -> None:
         if "tokens" in payload:
             self.declared = payload["tokens"] - self.view.tokens
-        self.call()
+        self.call(payload["step"])
 
     def _on_model_usage(self, payload: dict[str, Any], _: int) -> None:
         prompt = payload.get("refused_tokens") or payload.get("prompt_tokens")
@@ -163,7 +156,7 @@ class WindowState:
 
     def _on_stage(self, payload: dict[str, Any], _: int) -> None:
         start = self.stages[-1].stop if self.stages else 0
-        stop = len(self.history) + self.open_calls()  # a stage ends with a whole group
+        stop = len(self.history) + len(open_calls(self.history))  # a stage ends with a whole group
         self.stages = (*self.stages, Stage(payload["name"], start, stop))
         self.at_boundary = True
 

@@ -165,8 +165,9 @@ class ContextWindow:
         """Let automatic summaries be tried again."""
         self._ladder.record("settings", step=step, breaker="closed")
 
-    def stage_done(self, name: str, step: int) -> None:
+    def stage_done(self, history: Sequence[Message], name: str, step: int) -> None:
         """A stage of the work ends with the group that is open, or with what is there."""
+        self.take_in(history)
         self._ladder.record("stage", step=step, name=name)
 
     def use(self, policy: Policy, budget: Budget, step: int, **settings: Any) -> None:
@@ -220,7 +221,7 @@ class ContextWindow:
         """The view is what is asked from here on; over hard the overflow is raised."""
         if self.budget.window is not None and self.predicted > self.budget.hard:
             self._overflow(step, self.predicted)
-        self.state.call()
+        self.state.call(step)
 
     def _refuse_hopeless(self) -> None:
         """At the start: protected parts and declarations alone over hard can never work."""

@@ -35,6 +35,19 @@ TEXTS: dict[str, tuple[str, str]] = {
     "pin_parameter": ("- parameter: {text}", "- 参数: {text}"),
     "pin_error_fix": ("- error and fix: {text}", "- 错误与修复: {text}"),
     "pin_assumption": ("- assumption, NOT verified: {text}", "- 假设,未验证: {text}"),
+    # pin_tools.py
+    "tool_pin": ("Keep a text of a message word for word for the rest of this session, whatever "
+                 "is compressed.", "让某条消息中的一段文字在本次会话中逐字保留,不受压缩影响"),
+    "arg_pin_text": ("The text, exactly as it stands in the message (default: all of it)",
+                     "要保留的文字,与消息完全一致(默认为整条消息)"),
+    "arg_pin_kind": ("What it is (default: constraint); an assumption stays marked as not verified",
+                     "类别(默认 constraint);assumption 会一直标为未验证"),
+    "pin_set": ("pinned: a text of #{handle}; {count} pins in all",
+                "已固定 #{handle} 中的文字;共 {count} 处固定"),
+    "tool_stage_done": ("Say that a stage of the work is finished, with its name.",
+                        "声明一个工作阶段已完成,并给出名称"),
+    "arg_stage": ("What the stage was about, in a few words", "该阶段的内容,几个词即可"),
+    "stage_ended": ("the stage ends here: {name}", "阶段到此结束: {name}"),
     # share.py
     "user_handle": ("[user message #{index} of {chars} characters, beyond the share of the window "
                     "that users' words may take; {way_back}]",

@@ -1,0 +1,81 @@
+"""Milestone 3: tools over the window: `pin` and `stage_done`.
+
+With them the model itself says what must not be lost, and when a piece of work is
+finished. What is left out: how both are kept (`pinning.py`, `state.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ToolError
+from ..messages import Message
+from ..texts import Texts
+from ..tools.schema import arguments_schema
+from .pins import KINDS, Pin
+from .window import ContextWindow
+
+
+@dataclass(frozen=True)
+class PinTool:
+    """`pin(handle, text, kind)`: the text stays word for word; without one the whole message.
+
+    `window` gives the session's, once it is there: it is made of the tools' declarations.
+    """
+
+    window: Callable[[], ContextWindow | None]
+    history: Sequence[Message]
+    texts: Texts
+    name: str = "pin"
+
+    @property
+    def description(self) -> str:
+        return self.texts("tool_pin")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return arguments_schema({
+            "handle": {"type": "integer", "minimum": 0, "description": self.texts("arg_handle")},
+            "text": {"type": "string", "description": self.texts("arg_pin_text")},
+            "kind": {"type": "string", "enum": list(KINDS),
+                     "description": self.texts("arg_pin_kind")}}, ("handle",))
+
+    def __call__(self, handle: int, text: str = "", kind: str = "constraint") -> str:
+        window = _there(self.window())
+        window.take_in(self.history)
+        refused = window.pin(Pin(handle, text, kind), window.state.step, "tool")
+        if refused:
+            raise ToolError("PIN_REFUSED", refused)
+        return self.texts("pin_set", handle=handle, count=len(window.pins.pins))
+
+
+@dataclass(frozen=True)
+class StageDoneTool:
+    """`stage_done(name)`: what was done so far is a finished stage of the work."""
+
+    window: Callable[[], ContextWindow | None]
+    history: Sequence[Message]
+    texts: Texts
+    name: str = "stage_done"
+
+    @property
+    def description(self) -> str:
+        return self.texts("tool_stage_done")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return arguments_schema({"name": {
+            "type": "string", "description": self.texts("arg_stage")}}, ("name",))
+
+    def __call__(self, name: str) -> str:
+        window = _there(self.window())
+        window.stage_done(self.history, name, window.state.step)
+        return self.texts("stage_ended", name=name)
+
+
+def _there(window: ContextWindow | None) -> ContextWindow:
+    if window is None:
+        raise ToolError("NO_WINDOW", "nothing is compressed in this session")
+    return window
