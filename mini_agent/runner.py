@@ -7,15 +7,17 @@ the task names a threshold, a window. The command line and the drivers in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from .compression.budget import Budget, make_budget
+from .compression.marks import marked, marked_globs
+from .compression.pin_tools import PinTool, StageDoneTool
 from .compression.policies import Policy, differing, find_policy, tools_of, with_settings
 from .compression.store import MemoryShelf, RunShelf
-from .compression.tools import reading_tools
+from .compression.tools import Finder, reading_tools
 from .compression.window import ContextWindow
 from .errors import UsageError
 from .loop import MAX_STEPS, Agent, Outcome
@@ -26,6 +28,7 @@ from .texts import Texts
 from .tokens import estimator
 from .tools import standard_tools
 from .tools.base import Tool, ToolBox
+from .tools.guard import Guard
 from .tools.workspace import Workspace
 from .trace import FORMAT, Sink, Tracer
 
@@ -86,15 +89,12 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
     texts = Texts(task.language)
     history: list[Message] = []
     shelf = MemoryShelf() if folder is None else RunShelf(folder)
-    reading = [] if governance is None else reading_tools(
-        tools_of(governance.policy), history, shelf, texts, governance.budget.window)
-    inside = Workspace(workspace)
-    tools = ToolBox([*standard_tools(inside, texts), *reading, *extra_tools], texts,
-                    scrub=inside.scrub)
+    window: ContextWindow | None = None
+    tools = make_tools(Workspace(workspace), texts, history, governance, shelf, lambda: window,
+                       extra_tools)
     model = ScriptedModel(task.replies, task.summaries, texts)
     tracer = Tracer(*sinks)
     start: dict[str, Any] = {"format": FORMAT, "task": task.name}
-    window = None
     if governance is not None:
         start |= {"policy": governance.settings, "estimator": governance.estimator}
         window = ContextWindow(governance.policy, governance.budget,
@@ -102,4 +102,31 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
                                tools.declarations(), shelf=shelf)
     agent = Agent(model, tools, tracer, window=window, texts=texts, max_steps=max_steps,
                   history=history)
-    return agent.run(task.system, task.task, start)
+    marks = [marked(**pin) for pin in task.pins]
+    return agent.run(task.system, "\n".join([task.task, *marks]), start)
+
+
+def make_tools(workspace: Workspace, texts: Texts, history: Sequence[Message],
+               governance: Governance | None, shelf: Finder,
+               window: Callable[[], ContextWindow | None],
+               extra: Sequence[Tool] = ()) -> ToolBox:
+    """The tools of a session: those of every agent, those of its policy, and `extra`.
+
+    `history` is the live one. `window` gives the session's, which is made after its
+    tools, since it counts them. What pins protect is protected without one as well.
+    """
+    def globs() -> list[str]:
+        governed = window()
+        return marked_globs(history) if governed is None else governed.pins.globs()
+
+    guard = Guard(globs, workspace, texts)
+    tools = [guard.watched(tool) if tool.name == "run_command" else tool
+             for tool in standard_tools(workspace, texts)]
+    if governance is not None:
+        tools += reading_tools(tools_of(governance.policy), history, shelf, texts,
+                               governance.budget.window)
+        if governance.policy.ladder:
+            tools.append(PinTool(window, history, texts))
+        if governance.policy.stages:
+            tools.append(StageDoneTool(window, history, texts))
+    return ToolBox([*tools, *extra], texts, permit=guard, scrub=workspace.scrub)

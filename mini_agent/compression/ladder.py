@@ -24,7 +24,7 @@ from .scene import Scene, Shelf, Strategy
 from .share import UserShare
 from .state import WindowState
 from .summariser import Summariser
-from .view import Change, apply, to_payload
+from .view import Change, View, apply, to_payload
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,10 @@ class Ladder:
 
         A rung is on where the view was over its tier; once one gained, those that are
         on go down to the target together. One that is taken always counts for itself.
+        A view that a rung could do nothing with is not shown to it again.
         """
         level, gained = 0, set[int]()
+        in_vain: dict[int, View] = {}
         progress = True
         while progress:
             progress = False
@@ -87,11 +89,16 @@ class Ladder:
                 goal = min(turn.target, over) if turn.over else turn.target
                 if turn.once and number not in gained:
                     goal = 0
-                if max(now, level) > over and now > goal and self._ask(rung, turn):
-                    progress = True
-                    gained.add(number)
-                    if rung.trigger != ALWAYS:
-                        level = max(level, now)
+                if max(now, level) <= over or now <= goal \
+                        or in_vain.get(number) is self.state.view:
+                    continue
+                if not self._ask(rung, turn):
+                    in_vain[number] = self.state.view
+                    continue
+                progress = True
+                gained.add(number)
+                if rung.trigger != ALWAYS:
+                    level = max(level, now)
 
     def _rungs(self) -> tuple[Rung, ...]:
         """The policy's, and behind them the handles for users' words beyond their share."""
