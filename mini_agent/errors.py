@@ -11,12 +11,14 @@
     |-- ModelError            the model gave no usable reply
     |   |-- EmptyReplyError       neither text nor calls
     |   |-- ScriptExhaustedError  a scripted model has no replies left
+    |   |-- BudgetSpentError      the tokens that may be sent in all are spent
     |   |-- PromptTooLongError    the endpoint says that the request does not fit
     |   `-- EndpointError         the endpoint refused, broke off or could not be reached
     `-- ToolError             a tool call failed; it goes back to the model
 
 A message says where (`place`), what was found (`value`) and what to do
-(`remedy`), and carries the three as attributes, so that nobody parses prose.
+(`remedy`), and carries the three as attributes, so that nobody parses prose. An error that ends
+a run has a `reason`, the word of its `run_end`.
 """
 
 from __future__ import annotations
@@ -52,6 +54,8 @@ class TaskFileError(UsageError):
 class TraceError(MiniAgentError):
     """A trace is broken at a line, does not fold, or cannot be written."""
 
+    reason = "trace_failed"
+
 
 class ContextOverflowError(MiniAgentError):
     """The view is over the hard limit.
@@ -59,6 +63,8 @@ class ContextOverflowError(MiniAgentError):
     `tokens` and `limit` are in tokens; `immovable` lists what may not move as
     (name, tokens), the largest first.
     """
+
+    reason = "overflow"
 
     def __init__(self, message: str, *, tokens: int, limit: int,
                  immovable: list[tuple[str, int]], **where: Any) -> None:
@@ -87,6 +93,8 @@ class SummaryRefused(StrategyError):
 class ModelError(MiniAgentError):
     """The model could not be asked, or its reply cannot be used."""
 
+    reason = "model_error"
+
 
 class EmptyReplyError(ModelError):
     """A reply with neither text nor calls."""
@@ -94,6 +102,14 @@ class EmptyReplyError(ModelError):
 
 class ScriptExhaustedError(ModelError):
     """The scripted model was asked once more than it has replies."""
+
+    reason = "script_exhausted"
+
+
+class BudgetSpentError(ModelError):
+    """The tokens that a run may send in all are spent."""
+
+    reason = "token_limit"
 
 
 class PromptTooLongError(ModelError):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .asking import Asking, Window
-from .errors import ContextOverflowError, ModelError, ScriptExhaustedError, TraceError
+from .errors import ContextOverflowError, ModelError, TraceError
 from .messages import Call, Message, assistant, open_calls, system, tool_result, user
 from .models.base import Model
 from .texts import Texts
@@ -20,9 +20,6 @@ from .tools.base import ToolBox
 from .trace import Tracer
 
 DONE, MAX_STEPS = "final_answer", 200
-REASONS: dict[type[Exception], str] = {  # the first that fits stands in `run_end`
-    ContextOverflowError: "overflow", ScriptExhaustedError: "script_exhausted",
-    ModelError: "model_error", TraceError: "trace_failed"}
 
 
 @dataclass(frozen=True)
@@ -97,9 +94,8 @@ class Agent:
             return go()
         except KeyboardInterrupt:
             return self._ending_of(self._close_calls)
-        except tuple(REASONS) as error:
-            reason = next(why for kind, why in REASONS.items() if isinstance(error, kind))
-            return Outcome(reason, detail=str(error))
+        except (ContextOverflowError, ModelError, TraceError) as error:
+            return Outcome(error.reason, detail=str(error))
 
     def _close_calls(self) -> Outcome:
         """Ctrl-C: each open call gets its result, so that the history stays whole."""

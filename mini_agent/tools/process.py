@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 CHUNK = 65_536       # bytes, or characters of a line without end, handled at once
 GRACE = 0.2          # seconds for a background process to end by itself, or after SIGTERM
@@ -81,12 +82,14 @@ class Child:
     start of the program and our knowing that there is something to end.
     """
 
-    def __init__(self, capture: Capture) -> None:
+    def __init__(self, capture: Capture, own_session: bool) -> None:
         self.process: subprocess.Popen[bytes] | None = None
         self.error: Exception | None = None
         self.started = threading.Event()  # or has failed to
         self.stop = threading.Event()
         self._capture = capture
+        self._apart: dict[str, Any] = (
+            {"start_new_session": True} if own_session else {"process_group": 0})
 
     def run(self, command: str | Sequence[str], folder: Path,
             environment: Mapping[str, str]) -> None:
@@ -112,7 +115,7 @@ class Child:
             self.process = subprocess.Popen(
                 command, shell=isinstance(command, str), cwd=folder, env=environment,
                 stdin=subprocess.DEVNULL, stdout=writing, stderr=subprocess.STDOUT,
-                start_new_session=True)
+                **self._apart)
         except BaseException:
             os.close(reading)
             raise
@@ -141,14 +144,16 @@ class Child:
 
 
 def run_program(command: str | Sequence[str], *, folder: Path, environment: Mapping[str, str],
-                timeout: float, limit: int, clean: Callable[[str], str]) -> Finished:
+                timeout: float, limit: int, clean: Callable[[str], str],
+                own_session: bool = True) -> Finished:
     """Run words as a program, a string in a shell. Raises OSError if it cannot start.
 
     `timeout` is in seconds. What the program leaves running is ended with it. An
-    interrupt ends it too, and passes through.
+    interrupt ends it too, and passes through. Without a session of its own, apart from
+    the terminal, it has a process group only (a sub-agent is ended by its session).
     """
     capture = Capture(limit, clean)
-    child = Child(capture)
+    child = Child(capture, own_session)
     reader = threading.Thread(target=child.run, args=(command, folder, environment), daemon=True)
     status: int | None = None
     try:

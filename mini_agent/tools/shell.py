@@ -60,6 +60,7 @@ class RunCommand:
     timeout: float = SECONDS
     longest: float = LONGEST
     limit: int = LIMIT
+    own_session: bool = True
     name: str = "run_command"
 
     @property
@@ -82,7 +83,7 @@ class RunCommand:
             done = run_program(
                 prepared, folder=self.workspace.root, timeout=seconds, clean=self._clean,
                 environment=command_environment(os.environ, self.workspace.root),
-                limit=self.limit - HEADER_ROOM)
+                limit=self.limit - HEADER_ROOM, own_session=self.own_session)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise self._error("COMMAND_NOT_FOUND", command) from error
         except OSError as error:

@@ -1,0 +1,133 @@
+"""Milestone 4: how a child can end. Every ending has one word, and none is silent.
+
+    finished     it gave a report
+    gave_up      it said that the task cannot be done, and why
+    step_limit   no report after the steps that it was given
+    token_limit  it would have sent more tokens than it was given
+    overflow     its own window could not be made small enough
+    model_error  its model failed, or its report was cut off
+    crashed      it left without a result, or with one that makes no sense
+    timed_out    it was ended when its time was over
+    killed       it was ended because its parent was interrupted
+
+A result comes from another process: whatever it says is checked. What this module
+leaves out: what the parent's model is told of it (`crew.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ..loop import Outcome
+from ..messages import clean_json
+from ..texts import Texts
+from ..tools.output import one_line
+from ..tools.schema import arguments_schema, faults
+from ..trace import Record
+from .processes import Heard
+
+STATUSES = ("finished", "gave_up", "step_limit", "token_limit", "overflow", "model_error",
+            "crashed", "timed_out", "killed")
+REPORT_CHARS = 20_000  # of a report that are handed on; the whole is in the child's trace
+DETAIL_CHARS = 300     # of what was wrong
+_OF_REASON = {"final_answer": "finished", "step_limit": "step_limit", "overflow": "overflow",
+              "token_limit": "token_limit", "interrupted": "killed", "trace_failed": "crashed"}
+_NUMBER = {"type": "integer", "minimum": 0}
+_SCHEMA = arguments_schema({
+    "status": {"type": "string", "enum": STATUSES}, "text": {"type": "string"},
+    "chars": _NUMBER, "detail": {"type": "string"}, "steps": _NUMBER, "peak_tokens": _NUMBER,
+    "sent_tokens": _NUMBER}, ("status", "text", "chars", "detail", "steps", "peak_tokens",
+                              "sent_tokens"))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What a run took: model calls, the largest request, all requests; both in tokens."""
+
+    steps: int = 0
+    peak_tokens: int = 0
+    sent_tokens: int = 0
+
+    def after(self, record: Record) -> Numbers:
+        """The numbers with what one more record says."""
+        if record.get("event") != "model_call":
+            return self
+        told = record["payload"]
+        tokens = told.get("predicted", told.get("tokens", 0))
+        return Numbers(self.steps + 1, max(self.peak_tokens, tokens), self.sent_tokens + tokens)
+
+
+def numbers_of(records: Iterable[Record]) -> Numbers:
+    """The numbers of a run from its records."""
+    numbers = Numbers()
+    for record in records:
+        numbers = numbers.after(record)
+    return numbers
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a child ended; `text` is the first part of its report, of `chars` characters."""
+
+    status: str
+    text: str = ""
+    chars: int = 0
+    detail: str = ""
+    numbers: Numbers = Numbers()
+
+
+def ending_of(outcome: Outcome, numbers: Numbers, gave_up: str = "") -> Ending:
+    """The ending of a run in the child; `gave_up` is the reason that it gave."""
+    status = _OF_REASON.get(outcome.reason, "model_error")
+    detail = outcome.detail or ("" if status == "finished" else outcome.reason)
+    if status == "finished" and gave_up:
+        status, detail = "gave_up", gave_up
+    return Ending(status, outcome.text[:REPORT_CHARS], len(outcome.text),
+                  one_line(detail, DETAIL_CHARS), numbers)
+
+
+def written(ending: Ending) -> bytes:
+    """An ending as the one line that a child says."""
+    flat = asdict(ending)
+    numbers = flat.pop("numbers")
+    return json.dumps({**flat, **numbers}).encode("ascii") + b"\n"
+
+
+def heard(said: Heard, seconds: float) -> Ending:
+    """The ending that a parent makes of what it heard within so many seconds."""
+    if said.timed_out:
+        return Ending("timed_out", detail=f"no result after {seconds:g} s")
+    if said.flooded:
+        return Ending("crashed", detail="its output had no end, and it was ended")
+    if not said.line:
+        return Ending("crashed", detail=_silence(said))
+    try:
+        value = json.loads(said.line)
+    except (ValueError, RecursionError):
+        return Ending("crashed", detail=f"its result is no JSON ({len(said.line)} bytes)")
+    wrong = next((words for _, words in faults(_SCHEMA, value, Texts())), "")
+    if wrong:
+        return Ending("crashed", detail=one_line(f"its result makes no sense: {wrong}",
+                                                 DETAIL_CHARS))
+    return _checked(clean_json(value))
+
+
+def _checked(value: dict[str, Any]) -> Ending:
+    """An ending whose fields are of the right kind; a success has to say something."""
+    numbers = Numbers(*(value.pop(key) for key in ("steps", "peak_tokens", "sent_tokens")))
+    ending = Ending(**value, numbers=numbers)
+    if ending.status == "finished" and not ending.text.strip():
+        return replace(ending, status="crashed", detail="it finished without a report")
+    return replace(ending, text=ending.text[:REPORT_CHARS],
+                   detail=one_line(ending.detail, DETAIL_CHARS))
+
+
+def _silence(said: Heard) -> str:
+    """Why a child has said nothing, as far as can be told."""
+    how = ("it left without a result" if said.status is None else
+           f"killed by signal {-said.status}" if said.status < 0 else
+           f"exit status {said.status}, no result")
+    return one_line(f"{how}: {said.last_words}" if said.last_words else how, DETAIL_CHARS)

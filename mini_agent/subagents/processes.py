@@ -1,0 +1,180 @@
+"""Milestone 4: a child process that can neither hang nor flood nor outlive its parent.
+
+One line goes in, one line comes out. The pipe of the line that goes in stays open as
+long as the parent lives; when the kernel closes it, whatever the parent died of, the
+child ends all that it has started and leaves. A child leads a session of its own and
+its commands stay in it, so that they are found even when the child itself is dead.
+What this module leaves out: what the lines say (`orders.py`, `endings.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from ..tools.output import clean_output
+from ..tools.process import CHUNK, KILL, LAST_WORDS, Capture
+
+LINE_BYTES = 1_000_000  # an answer with more is a flood, and the child is ended
+ERROR_CHARS = 2_000     # of standard error that are kept, for the last line of them
+EXIT_SECONDS = 2.0      # for a child that has said nothing and closed its output to exit
+ROUNDS = 100            # of looking for processes that appear while others are ended
+LEFT = 70               # exit status of a child whose parent is gone
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What came of a child: the line that it said, b"" if it said none; its exit status
+    where that was waited for; the last line of its standard error."""
+
+    line: bytes = b""
+    status: int | None = None
+    last_words: str = ""
+    timed_out: bool = False
+    flooded: bool = False
+
+
+class ChildProcess:
+    """One child, spoken to by one thread; `end` may be called from any."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._command, self._environment = command, environment
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._over = self._timed_out = False
+
+    def converse(self, request: bytes, seconds: float) -> Heard:
+        """Say the line `request`, wait `seconds` for the answer, and end the child.
+
+        Raises OSError where it cannot be started.
+        """
+        process = self._start()
+        if process is None:
+            return Heard()
+        errors = Capture(ERROR_CHARS, clean_output)
+        drain = threading.Thread(target=_drain, args=(process, errors), daemon=True)
+        timer = threading.Timer(seconds, self._time_out)
+        try:
+            drain.start()
+            timer.start()
+            answer, status = self._ask(process, request)
+        finally:
+            timer.cancel()
+            self._leave_nothing(process)
+        drain.join(LAST_WORDS)
+        said = errors.finished(None)
+        words = (said.head + said.tail).strip().rpartition("\n")[2]
+        line, newline, _ = answer.partition(b"\n")
+        return Heard(bytes(line) if newline else b"", status, words, self._timed_out,
+                     not newline and len(answer) > LINE_BYTES)
+
+    def end(self) -> None:
+        """End the child and all that it has started; one that has not begun never does."""
+        with self._lock:
+            self._over = True
+            if self._process is not None:
+                _kill(self._process)
+
+    def _start(self) -> subprocess.Popen[bytes] | None:
+        """The process, or None where it was ended before it began."""
+        with self._lock:
+            if not self._over:
+                self._process = subprocess.Popen(
+                    self._command, env=self._environment, start_new_session=True,
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            return self._process
+
+    def _ask(self, process: subprocess.Popen[bytes], request: bytes) -> tuple[bytearray, int | None]:
+        """(what was heard up to the first newline, the exit status if there was none)."""
+        assert process.stdin is not None and process.stdout is not None
+        with suppress(BrokenPipeError):  # it has left already, and its status says why
+            process.stdin.write(request + b"\n")
+            process.stdin.flush()
+        heard = bytearray()
+        while b"\n" not in heard[-CHUNK:] and len(heard) <= LINE_BYTES and (
+                data := os.read(process.stdout.fileno(), CHUNK)):
+            heard += data
+        if b"\n" in heard or len(heard) > LINE_BYTES:
+            return heard, None
+        try:
+            return heard, process.wait(EXIT_SECONDS)
+        except subprocess.TimeoutExpired:  # it closed its output and goes on
+            return heard, None
+
+    def _time_out(self) -> None:
+        self._timed_out = True
+        self.end()
+
+    def _leave_nothing(self, process: subprocess.Popen[bytes]) -> None:
+        """The child is ended and reaped, its pipes are closed."""
+        self.end()
+        with self._lock:
+            process.wait()
+            self._process = None  # from here on its number may be another's
+        for pipe in (process.stdin, process.stdout):
+            with suppress(BrokenPipeError):
+                if pipe is not None:
+                    pipe.close()
+
+
+def _drain(process: subprocess.Popen[bytes], errors: Capture) -> None:
+    """Read standard error to its end, however much comes."""
+    assert process.stderr is not None
+    with process.stderr as stream:
+        while data := os.read(stream.fileno(), CHUNK):
+            errors.add(data)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if not hasattr(os, "getsid"):  # Windows: no sessions, and the pipe does the rest
+        process.kill()
+    elif process.returncode is None or _session(process.pid) is None:
+        end_session(process.pid)   # not where its number has become another process
+
+
+def end_session(leader: int, spare: Collection[int] = ()) -> None:
+    """Kill every process of a session but `spare`, and those that appear meanwhile."""
+    ended: set[int] = set(spare)
+    for _ in range(ROUNDS):
+        found = {pid for pid in _processes() if pid not in ended and _session(pid) == leader}
+        if not found:
+            return
+        for pid in sorted(found):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, KILL)
+        ended |= found
+
+
+def _session(pid: int) -> int | None:
+    """The session of a process; None if it is gone, or none of ours."""
+    try:
+        return os.getsid(pid)
+    except (ProcessLookupError, PermissionError):
+        return None
+
+
+def _processes() -> list[int]:
+    """The numbers of all processes."""
+    if os.path.isdir("/proc/self"):
+        return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+    listed = subprocess.run(["ps", "-A", "-o", "pid="], stdout=subprocess.PIPE, check=True)
+    return [int(word) for word in listed.stdout.split()]
+
+
+def leave_with_parent(descriptor: int) -> None:
+    """From now on the end of this pipe is the end of this process, and of its commands."""
+    threading.Thread(target=_watch, args=(descriptor,), daemon=True).start()
+
+
+def _watch(descriptor: int) -> None:
+    with suppress(OSError):
+        while os.read(descriptor, CHUNK):
+            continue  # nothing more is said to a child
+    own = os.getpid()
+    if hasattr(os, "getsid") and os.getsid(0) == own:
+        end_session(own, {own})
+    os._exit(LEFT)
