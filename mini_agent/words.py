@@ -116,7 +116,7 @@ _REMARK = re.compile(r"\bwarn(?:ing|ings)?\b(?!\.)|\bdeprecat|\b(?:note|help|hin
 # What denies that anything is wrong is taken out of a line before it is judged.
 _NOTHING = re.compile(r"""
     \b(?:no|0|zero|without)\s(?:\w+\s)?(?:errors?|failures?|failed|failing|exceptions?|warnings?|problems?)\b
-    |\b(?:errors?|failures?|failed|failing|warnings?|skipped)\s?[:=]\s?0\b
+    |\b(?:errors?|failures?|failed|failing|warnings?|skipped)"?\s?[:=]\s?(?:0\b|\(?none\b\)?|null\b|nil\b|\[\])
     |(?:没有|无|0\s?个)(?:任何)?(?:错误|失败|异常|警告) | (?:错误|失败|异常|警告)(?:数)?\s?[::]\s?0\b
     """, re.VERBOSE | re.IGNORECASE)
 _PASSED = re.compile(r"(?:\.\.\.\s?ok|\bPASS(?:ED)?|✓|✔|√|通过)\s*(?:\[\s*\d+%\]|\(.*\)|[\d.]+\s?m?s)?\s*$|^\s*(?:ok|PASS|✓|✔|√)\s"

@@ -58,7 +58,7 @@ class ErrorLines(unittest.TestCase):
         for line in ("0 errors, 0 warnings", "Tests: 0 failed, 12 passed", "no errors found",
                      "test_error_handling (tests.T) ... ok", "ok  \texample.org/errors\t0.1s",
                      "tests/test_errors.py::test_timeout PASSED [ 50%]", "没有错误", "失败: 0",
-                     "✓ rejects invalid input (3 ms)", "errors: 0", "see the manual"):
+                     "✓ rejects invalid input (3 ms)", "errors: 0", "Error: (none)", '{"error": null}', "see the manual"):
             with self.subTest(line):
                 self.assertEqual(error_weight(line), 0)
 
