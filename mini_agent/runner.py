@@ -15,6 +15,7 @@ from typing import Any
 from .compression.budget import Budget, make_budget
 from .compression.marks import marked, marked_globs
 from .compression.pin_tools import PinTool, StageDoneTool
+from .compression.inputs import DESCRIBE, DescribeTool
 from .compression.policies import Policy, differing, find_policy, tools_of, with_settings
 from .compression.store import MemoryShelf, RunShelf
 from .compression.tools import Finder, reading_tools
@@ -129,4 +130,7 @@ def make_tools(workspace: Workspace, texts: Texts, history: Sequence[Message],
             tools.append(PinTool(window, history, texts))
         if governance.policy.stages:
             tools.append(StageDoneTool(window, history, texts))
-    return ToolBox([*tools, *extra], texts, permit=guard, scrub=workspace.scrub)
+    tools += extra
+    if governance is not None and DESCRIBE in tools_of(governance.policy):
+        tools.append(DescribeTool(ToolBox(tools, texts).declarations(), texts))
+    return ToolBox(tools, texts, permit=guard, scrub=workspace.scrub)

@@ -108,4 +108,11 @@ POLICIES: tuple[dict[str, Any], ...] = (
      "about": "the oldest rounds go to a store that the model can search and read from",
      "target": "65%",
      "ladder": [{"strategy": "recall"}]},
+    {"name": "lean_input", "source": "the sixth path of the field: the fixed part of a request",
+     "about": "tool declarations have 2 % of the window, what the task does not name is sent short "
+     "or left out, and whole once it is used; the rest as clip_errors_summary",
+     "target": "80%",
+     "ladder": [{"strategy": "input_budget", "trigger": 0},
+                {"strategy": "tool_result_clipping", "settings": {"keep": "errors"}},
+                {"strategy": "rolling_summary"}, {"strategy": "sliding_window"}]},
 )

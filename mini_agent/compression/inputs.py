@@ -11,7 +11,7 @@ allows. What is left out: the system prompt, which is counted and never cut.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,13 +19,13 @@ from ..errors import ToolError
 from ..messages import Message, calls_of
 from ..texts import Texts
 from ..tokens import Estimator
-from ..trace import Tracer
-from .budget import Budget
 from .clear import first_sentence
 from .scene import Scene
+from .state import WindowState
 from .view import Change, View
 
 Declaration = Mapping[str, Any]
+Record = Callable[..., None]
 DESCRIBE = "describe_tool"
 SHORT, OUT = "short", "out"
 
@@ -34,7 +34,7 @@ SHORT, OUT = "short", "out"
 class InputBudget:
     """Declarations may have `share` of the window; those in `always` are sent whole.
 
-    On a ladder it says so; it proposes nothing, since declarations are no messages.
+    As a rung it proposes nothing: declarations are no messages (see `Inputs`).
     """
 
     name: ClassVar[str] = "input_budget"
@@ -44,87 +44,96 @@ class InputBudget:
     always: tuple[str, ...] = ()
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
-        """Nothing: see `Inputs`."""
+        """Nothing: what it stands for is done before a request is measured."""
         return None
 
 
+def lean(strategies: Iterable[object]) -> InputBudget | None:
+    """The input budget among the strategies of a policy, None where there is none."""
+    return next((one for one in strategies if isinstance(one, InputBudget)), None)
+
+
 class Inputs:
-    """The declarations of a session, each whole, short or left out. `tokens` is what is sent."""
+    """The declarations of an agent, and in which form each is sent.
+
+    The forms are state of the session: {name: "short" or "out"} of those that are not
+    sent whole, in its `settings` under "inputs".
+    """
 
     def __init__(self, declarations: Sequence[Declaration], estimate: Estimator, texts: Texts,
                  settings: InputBudget | None = None) -> None:
         self._whole = {tool["name"]: tool for tool in declarations}
-        self._estimate, self._texts = estimate, texts
-        self._settings = settings
-        self._forms: dict[str, str] = {}  # of those that are not sent whole
-        self._judged = settings is None
-        self._seen = 0                    # messages of the history that were looked at
-        self.tokens = self._count()
+        self._estimate, self._texts, self._settings = estimate, texts, settings
 
-    def settle(self, step: int, history: Sequence[Message], budget: Budget,
-               tracer: Tracer) -> None:
-        """Before a request: judge once, then give what was asked for since. Both are recorded."""
-        before = self.tokens
-        if not self._judged and budget.window is not None and self._settings is not None:
-            self._judged = True
-            self._judge(int(budget.window * self._settings.share), history)
-            if self._forms:
-                tracer.event("settings", step=step, strategy=InputBudget.name,
-                             before_tokens=before, after_tokens=self.tokens,
-                             system_tokens=sum(self._estimate.message(message) for message in history
-                                               if message["role"] == "system"),
-                             short=self._named(SHORT), left_out=self._named(OUT))
-        before = self.tokens
-        if wanted := self._asked_for(history):
-            for name in wanted:
-                del self._forms[name]
-            self.tokens = self._count()
-            tracer.event("settings", step=step, strategy=InputBudget.name, expanded=wanted,
-                         before_tokens=before, after_tokens=self.tokens)
+    def settle(self, step: int, state: WindowState, window: int | None, record: Record) -> None:
+        """Before a request: judge once, then give what was asked for since; both are recorded."""
+        forms = _forms(state)
+        if self._settings is not None and window is not None and not state.asked and not forms:
+            judged = self._judge(int(window * self._settings.share), state.history)
+            if judged:
+                self._send(step, state, record, judged, system_tokens=sum(
+                    state.estimate.message(state.history[index]) for index in state.heads))
+        elif wanted := [name for name in _asked_for(state) if name in forms]:
+            kept = {name: form for name, form in forms.items() if name not in wanted}
+            self._send(step, state, record, kept, expanded=wanted)
+        elif forms:
+            state.declared = self._tokens(forms)  # where a session is resumed
 
-    def sent(self, declarations: Sequence[Declaration]) -> list[dict[str, Any]]:
+    def sent(self, declarations: Sequence[Declaration], state: WindowState) -> list[dict[str, Any]]:
         """These declarations as they are to be sent."""
-        return [self._form(tool) for tool in declarations if self._forms.get(tool["name"]) != OUT]
+        return self._formed(declarations, _forms(state))
 
-    def _judge(self, limit: int, history: Sequence[Message]) -> None:
-        """Make the declarations smaller from the last one on, until they are within `limit`."""
+    def _send(self, step: int, state: WindowState, record: Record, forms: dict[str, str],
+              **facts: Any) -> None:
+        """Send the tools in these forms from now on, and say so."""
+        after = self._tokens(forms)
+        record("settings", step=step, strategy=InputBudget.name, inputs=forms,
+               before_tokens=state.declared, after_tokens=after, **facts)
+        state.declared = after
+
+    def _judge(self, limit: int, history: Sequence[Message]) -> dict[str, str]:
+        """The declarations smaller from the last one on, until they are within `limit` tokens."""
         told = "\n".join(message["content"] for message in history)
         spared = {DESCRIBE, *(self._settings.always if self._settings else ())}
         free = [name for name in reversed(self._whole) if name not in spared and name not in told]
-        left_out = [OUT] if DESCRIBE in self._whole else []
-        for form in [SHORT, *left_out]:
+        forms: dict[str, str] = {}
+        for form in (SHORT, OUT) if DESCRIBE in self._whole else (SHORT,):
             for name in free:
-                if self.tokens <= limit:
-                    return
-                self._forms[name] = form
-                self.tokens = self._count()
+                if self._tokens(forms) <= limit:
+                    return forms
+                forms[name] = form
+        return forms
 
-    def _asked_for(self, history: Sequence[Message]) -> list[str]:
-        """The tools that were called or asked for since the last look, and are not sent whole."""
-        found: dict[str, None] = {}
-        for message in history[self._seen:]:
-            for made in calls_of(message):
-                name = made["arguments"].get("name") if made["name"] == DESCRIBE else made["name"]
-                if isinstance(name, str) and name in self._forms:
-                    found[name] = None
-        self._seen = len(history)
-        return list(found)
+    def _tokens(self, forms: Mapping[str, str]) -> int:
+        return self._estimate.declarations(self._formed(list(self._whole.values()), forms))
 
-    def _named(self, form: str) -> list[str]:
-        return [name for name in self._whole if self._forms.get(name) == form]
+    def _formed(self, declarations: Sequence[Declaration],
+                forms: Mapping[str, str]) -> list[dict[str, Any]]:
+        left_out = ", ".join(name for name in self._whole if forms.get(name) == OUT)
+        made = []
+        for tool in declarations:
+            if forms.get(tool["name"]) == SHORT:
+                made.append({"name": tool["name"], "parameters": _bare(tool["parameters"]),
+                             "description": first_sentence(tool["description"])})
+            elif tool["name"] == DESCRIBE and left_out:
+                more = self._texts("tools_left_out", names=left_out)
+                made.append({**tool, "description": f"{tool['description']} {more}"})
+            elif tool["name"] not in forms:
+                made.append(dict(tool))
+        return made
 
-    def _count(self) -> int:
-        sent = self.sent(list(self._whole.values()))
-        return self._estimate.declarations(sent) if sent else 0
 
-    def _form(self, tool: Declaration) -> dict[str, Any]:
-        if tool["name"] in self._forms:
-            return {"name": tool["name"], "description": first_sentence(tool["description"]),
-                    "parameters": _bare(tool["parameters"])}
-        if tool["name"] == DESCRIBE and (names := self._named(OUT)):
-            more = self._texts("tools_left_out", names=", ".join(names))
-            return {**tool, "description": f"{tool['description']} {more}"}
-        return dict(tool)
+def _forms(state: WindowState) -> dict[str, str]:
+    forms: dict[str, str] = state.settings.get("inputs", {})
+    return forms
+
+
+def _asked_for(state: WindowState) -> list[str]:
+    """The tools that were called, or asked for by name, since the last request."""
+    calls = [made for message in state.history[state.asked:] for made in calls_of(message)]
+    return list(dict.fromkeys(
+        str(made["arguments"].get("name")) if made["name"] == DESCRIBE else made["name"]
+        for made in calls))
 
 
 def _bare(schema: Any) -> Any:

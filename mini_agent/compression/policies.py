@@ -18,6 +18,7 @@ from .catalogue import POLICIES
 from .clear import ToolResultClearing
 from .collapse import HardCollapse, StateCard
 from .drop import Recall, SlidingWindow
+from .inputs import InputBudget
 from .handoff import ContextReset, FullSummary, HandoffFive, HandoffForm, HandoffNote
 from .offload import ResultOffload
 from .scene import Strategy
@@ -25,7 +26,7 @@ from .shrink import ToolResultAging, ToolResultClipping
 from .summarise import RollingSummary, SegmentedSummary, StageSummary
 
 STRATEGIES: dict[str, type[Strategy]] = {made.name: made for made in (
-    SlidingWindow, ToolResultAging, ToolResultClipping, ToolResultClearing, ResultOffload, Recall,
+    SlidingWindow, ToolResultAging, ToolResultClipping, ToolResultClearing, ResultOffload, Recall, InputBudget,
     RollingSummary, SegmentedSummary, StageSummary, FullSummary, HandoffNote, HandoffForm,
     HandoffFive, ContextReset, HardCollapse, StateCard)}
 

@@ -20,6 +20,7 @@ from ..texts import Texts
 from ..tokens import Estimator
 from ..trace import Tracer
 from .budget import Budget
+from .inputs import Inputs, lean
 from .ladder import Ladder, Round
 from .laws import Protection
 from .overflow import immovable, least, overflow_error
@@ -47,6 +48,8 @@ class ContextWindow:
         self.state = WindowState(estimate, texts) if state is None else state
         self._ladder = Ladder(policy, budget, self.state, model, tracer, texts, declarations,
                               shelf)
+        self._inputs = Inputs(declarations, estimate, texts,
+                              lean(rung.strategy for rung in policy.ladder))
         self._base = budget
         self._narrow()
 
@@ -103,6 +106,7 @@ class ContextWindow:
     def make_ready(self, history: Sequence[Message], step: int) -> None:
         """`before_model_call` for one who looks at the view and sends nothing."""
         self.take_in(history)
+        self._inputs.settle(step, self.state, self.budget.window, self._ladder.record)
         for pin, wrong in list(new_marks(self.state)):
             self.pin(pin, step, "mark", wrong)
         if step == 0:
@@ -113,6 +117,10 @@ class ContextWindow:
         if budget.window is not None and not self._rests():
             self._ladder.take(Round(step, "threshold", budget.soft, budget.target))
         self._refuse_overflow(step)
+
+    def declared(self, tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """These tool declarations as they are sent: whole, short, or left out."""
+        return self._inputs.sent(tools, self.state)
 
     def after_refusal(self, history: Sequence[Message], step: int,
                       error: PromptTooLongError) -> list[Message]:
