@@ -7,13 +7,13 @@ A window that may send less than everything (milestone 3) is optional, see `aski
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .asking import Asking, Window
-from .errors import ContextOverflowError, ModelError, TraceError
-from .messages import Call, Message, assistant, open_calls, system, tool_result, user
+from .errors import ContextOverflowError, ModelError, ToolError, TraceError
+from .messages import Call, Message, assistant, open_calls, system, user
 from .models.base import Model
 from .texts import Texts
 from .tools.base import ToolBox
@@ -36,28 +36,29 @@ class Outcome:
 
 
 class Agent:
-    """One session. `history` is handed in where others look on while it grows."""
+    """One session. Others may look on at `history`; `incoming`: what a user said meanwhile."""
 
     def __init__(self, model: Model, tools: ToolBox, tracer: Tracer, *,
                  window: Window | None = None, texts: Texts = Texts(),
-                 max_steps: int = MAX_STEPS, history: list[Message] | None = None) -> None:
+                 max_steps: int = MAX_STEPS, history: list[Message] | None = None,
+                 incoming: Callable[[], Iterable[str]] = tuple) -> None:
         self.tools, self.tracer, self.texts, self.max_steps = tools, tracer, texts, max_steps
         self.asking = Asking(model, tracer, window)
-        self.history, self.step = [] if history is None else history, 0
+        self.history, self.step, self.incoming = [] if history is None else history, 0, incoming
 
     def run(self, system_text: str, task: str, start: dict[str, Any]) -> Outcome:
         """One task from `run_start` to `run_end`; `start` is the payload of the first."""
         def whole() -> Outcome:
             self.tracer.event("run_start", **start)
-            for message in (system(system_text), user(task)):
-                self.say(message)
+            self.say(system(system_text), user(task))
             return self._steps()
         return self.finish(self._ending_of(whole))
 
-    def say(self, message: Message) -> None:
-        """A message enters the history."""
-        self.tracer.message(self.step, message)
-        self.history.append(message)
+    def say(self, *messages: Message) -> None:
+        """Messages enter the history."""
+        for message in messages:
+            self.tracer.message(self.step, message)
+            self.history.append(message)
 
     def turn(self) -> Outcome:
         """Steps until the model answers without calls, or cannot go on."""
@@ -66,6 +67,7 @@ class Agent:
     def _steps(self) -> Outcome:
         last = self.step + self.max_steps
         while self.step < last:
+            self.say(*map(user, self.incoming()))
             reply = self.asking.ask(self.history, self.step, self.tools.declarations())
             self.say(assistant(reply.content, reply.tool_calls, reply.opaque))
             if not reply.tool_calls:
@@ -93,17 +95,15 @@ class Agent:
         try:
             return go()
         except KeyboardInterrupt:
-            return self._ending_of(self._close_calls)
+            return self._ending_of(self.close_calls)
         except (ContextOverflowError, ModelError, TraceError) as error:
             return Outcome(error.reason, detail=str(error))
 
-    def _close_calls(self) -> Outcome:
+    def close_calls(self, why: str = "interrupted") -> Outcome:
         """Ctrl-C: each open call gets its result, so that the history stays whole."""
         self.tracer.event("interrupted", step=self.step)
-        text = self.texts("interrupted")
         for made in open_calls(self.history):
-            self._answer(tool_result(made["id"], made["name"], f"ERROR INTERRUPTED: {text}",
-                                     {"code": "INTERRUPTED", "message": text}))
+            self._answer(self.tools.failure(made, ToolError("INTERRUPTED", self.texts(why))))
         return Outcome("interrupted")
 
     def finish(self, outcome: Outcome) -> Outcome:

@@ -11,11 +11,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .errors import TraceError, UsageError
+from .locks import lock
 from .messages import Message
 
 FORMAT = 1
@@ -31,10 +33,15 @@ EVENTS = (
 
 
 class Tracer:
-    """Numbers records and hands each to every sink, in the order of the sinks."""
+    """Numbers records and hands each to every sink, in the order of the sinks.
 
-    def __init__(self, *sinks: Sink, seq: int = 0) -> None:
+    `whole` is entered around each record: an interrupt may be kept away from it.
+    """
+
+    def __init__(self, *sinks: Sink, seq: int = 0,
+                 whole: AbstractContextManager[Any] = nullcontext()) -> None:
         self._sinks = sinks
+        self._whole = whole
         self.seq = seq
 
     def message(self, step: int, message: Message) -> None:
@@ -48,10 +55,11 @@ class Tracer:
         return self._emit({"type": "event", "event": name, "payload": payload})
 
     def _emit(self, record: Record) -> Record:
-        record["seq"] = self.seq
-        for sink in self._sinks:
-            sink(record)
-        self.seq += 1
+        with self._whole:
+            record["seq"] = self.seq
+            for sink in self._sinks:
+                sink(record)
+            self.seq += 1
         return record
 
 
@@ -63,18 +71,30 @@ def line(record: Record) -> str:
 class TraceFile:
     """A sink that writes each record as a line and flushes it.
 
-    A file that cannot be opened is the user's mistake (`UsageError`); one that
-    cannot be written later ends the run (`TraceError`).
+    As long as it is open, no other one can be on the same file. `fresh`: what stands in
+    the file is not kept. A file that cannot be opened is the user's mistake
+    (`UsageError`); one that cannot be written later ends the run (`TraceError`).
     """
 
-    def __init__(self, path: Path, mode: str = "w") -> None:
+    def __init__(self, path: Path, fresh: bool = True) -> None:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = open(path, mode, encoding="utf-8", newline="\n")
+            self._file = open(path, "a", encoding="utf-8", newline="\n")
         except OSError as error:
             raise UsageError(f"the trace cannot be written ({error.strerror})", place=str(path),
                              remedy="name a file in a folder that you may write to") from error
+        if not lock(self._file.fileno()):
+            self._file.close()
+            raise UsageError("another process is writing this trace", place=str(path),
+                             remedy="end it first, or name another file")
+        if fresh:
+            self.cut(0)
+
+    def cut(self, size: int) -> None:
+        """Keep the first `size` bytes; a device has none to keep."""
+        if os.fstat(self._file.fileno()).st_size > size:
+            self._file.truncate(size)
 
     def __call__(self, record: Record) -> None:
         try:
@@ -102,10 +122,14 @@ class TraceFile:
 
 @dataclass
 class Trace:
-    """The records of a trace file, and what was wrong with its last line."""
+    """The records of a trace file, and what was wrong with its last line.
+
+    `size`: so many bytes of the file are whole records.
+    """
 
     records: list[Record] = field(default_factory=list)
     warning: str = ""
+    size: int = 0
 
     def events(self, *names: str) -> Iterator[dict[str, Any]]:
         """The payloads of the events with one of these names, in order."""
@@ -135,6 +159,7 @@ def read_trace(path: Path) -> Trace:
     for number, text in enumerate(lines[:whole], 1):
         try:
             trace.records.append(parse_record(text))
+            trace.size += len(text) + 1
         except ValueError as error:
             if number < whole or lines[whole]:
                 raise TraceError(f"not a record: {error}", place=f"{path}:{number}",

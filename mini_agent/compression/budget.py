@@ -39,7 +39,7 @@ class Budget:
 
     def within(self, window: int) -> Budget:
         """The same budget for a smaller window, such as an endpoint has told."""
-        if self.window is None or window >= self.window:
+        if self.window is not None and window >= self.window:
             return self
         return make_budget(window, **self.recipe)
 
@@ -63,8 +63,10 @@ def make_budget(window: int | None, *, trigger: str | int | None = None,
     "-min(20000,max_output)"). Absolute numbers scale with the window if `scale`.
     Raises `UsageError` for a window below 1 or a trigger of another form.
     """
+    recipe = {"trigger": trigger, "target": target, "reserve": reserve, "margin": margin,
+              "max_output": max_output, "scale": scale}
     if window is None:
-        return Budget(None)
+        return Budget(None, scale=scale, recipe=recipe)
     if window < 1:
         raise UsageError(f"a window of {window} tokens holds nothing", place="window",
                          value=window, remedy="give a positive number of tokens")
@@ -75,8 +77,6 @@ def make_budget(window: int | None, *, trigger: str | int | None = None,
         soft = min(hard, tokens_at(trigger, window, max_output, scale))
     goal = soft if target is None else min(soft, tokens_at(target, window, max_output, scale))
     by_hand = max(soft, hard - share(HAND_MARGIN)) if margin else soft
-    recipe = {"trigger": trigger, "target": target, "reserve": reserve, "margin": margin,
-              "max_output": max_output, "scale": scale}
     return Budget(window, soft, hard, goal, by_hand, scale, recipe)
 
 

@@ -104,9 +104,9 @@ class ToolBox:
         try:
             content = clean_output(work())
         except ToolError as error:
-            return self._failure(call, error)
+            return self.failure(call, error)
         except (Exception, SystemExit) as error:
-            return self._failure(call, ToolError("TOOL_CRASHED", _described(error)))
+            return self.failure(call, ToolError("TOOL_CRASHED", _described(error)))
         return tool_result(call["id"], call["name"], content)
 
     def _called(self, call: Call) -> str:
@@ -140,7 +140,7 @@ class ToolBox:
         raise ToolError("UNKNOWN_TOOL", self._texts(
             "unknown_tool", name=one_line(name), hint=hint, names=", ".join(self._tools)))
 
-    def _failure(self, call: Call, error: ToolError) -> Message:
+    def failure(self, call: Call, error: ToolError) -> Message:
         """The result of a call that failed: `ERROR CODE: message`, then the details."""
         said = str(error) if error.place or error.remedy else error.message
         message = one_line(self._scrub(said), MESSAGE_LIMIT)
