@@ -26,6 +26,7 @@ from .view import Change, Entry, View
 
 Write = Callable[[Sequence[int]], str]
 SUMMARY_TOKENS = 20_000  # tokens of a summary without users' words, in a window of 200,000
+LEAST_TOKENS = 400       # of which so many remain in the smallest window: else nothing is said
 WARN_FROM = 3            # from this summary of a session on the user is warned
 
 
@@ -76,9 +77,10 @@ def fold(how: Fold, view: View, scene: Scene, span: range, write: Write) -> Chan
     text = write(stretch.covered)
     if longer(text, originals):
         return None
-    sheet = _bounded(how, scene, text)
+    sheet = parse(text)
+    sheet.pop(heading("users", scene.texts), None)  # what a model writes of them is not taken over
     facts = {"unsupported": _checked(how, sheet, originals)}
-    whole = _filled(how.form, scene, sheet, originals, words)
+    whole = _worded(scene, _bounded(how, scene, _filled(how.form, scene, sheet, originals)), words)
     entry = scene.entry(user(f"{header}\n{render(whole)}"), stretch.covered, "summary")
     if entry.tokens >= room:
         return None
@@ -122,14 +124,6 @@ def _users_words(scene: Scene, covered: Sequence[int]) -> list[str]:
     return words
 
 
-def _bounded(how: Fold, scene: Scene, text: str) -> Sheet:
-    """The model's sections within the limit, without what it says were users' words."""
-    sheet = parse(text)
-    sheet.pop(heading("users", scene.texts), None)
-    return bound(sheet, scene.budget.scaled(how.max_tokens), scene.estimate.text,
-                 lambda count: scene.texts("lines_left_out", count=count))
-
-
 def _checked(how: Fold, sheet: Sheet, originals: Sequence[Message]) -> list[str]:
     found = [] if how.by_code else unsupported(render(sheet), originals)
     if found and how.refuse_unsupported:
@@ -139,23 +133,34 @@ def _checked(how: Fold, sheet: Sheet, originals: Sequence[Message]) -> list[str]
     return found
 
 
-def _filled(form: str, scene: Scene, sheet: Sheet, originals: Sequence[Message],
-            words: list[str]) -> Sheet:
-    """The sheet in the order of its form, with the sections that the harness writes."""
+def _filled(form: str, scene: Scene, sheet: Sheet, originals: Sequence[Message]) -> Sheet:
+    """The sheet in the order of its form, with the sections that the harness writes.
+
+    Users' words stand under a heading that is empty as yet, where the form has one.
+    """
     texts = scene.texts
     whole = {"": sheet[""]} if "" in sheet else {}
     for section in FORMS[form]:
         head = heading(section, texts)
-        if section == "users":
-            whole[head] = words or [texts("said_none")]
-        elif section in BY_CODE:
-            whole[head] = extract.lines(section, originals, texts)
+        if section in BY_CODE:
+            whole[head] = [] if section == "users" else extract.lines(section, originals, texts)
         elif head in sheet:
             whole[head] = sheet[head]
-    whole |= {head: body for head, body in sheet.items() if head not in whole}
-    if words:
-        whole.setdefault(heading("users", texts), words)
-    return whole
+    return whole | {head: body for head, body in sheet.items() if head not in whole}
+
+
+def _bounded(how: Fold, scene: Scene, sheet: Sheet) -> Sheet:
+    limit = min(how.max_tokens, max(LEAST_TOKENS, scene.budget.scaled(how.max_tokens)))
+    return bound(sheet, limit, scene.estimate.text,
+                 lambda count: scene.texts("lines_left_out", count=count))
+
+
+def _worded(scene: Scene, sheet: Sheet, words: list[str]) -> Sheet:
+    """The sheet with the users' words, which no bound holds back."""
+    head = heading("users", scene.texts)
+    if not words and head not in sheet:
+        return sheet
+    return sheet | {head: words or [scene.texts("said_none")]}
 
 
 def _facts(scene: Scene, stretch: Stretch, put_back: Sequence[Attached]) -> dict[str, Any]:

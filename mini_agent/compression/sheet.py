@@ -87,7 +87,8 @@ class _Pile:
     def shrink(self, count: Callable[[str], int]) -> int:
         """Take the oldest line away, or half of the last one. The tokens that are saved."""
         line, size = self.body.pop(0), self._sizes.pop(0)
-        left = line[:len(line) // 2].rstrip("…")
+        whole = line.rstrip("…")
+        left = whole[:len(whole) // 2]
         saved = size + 1
         if not self.body and left:
             self.body, self._sizes = [left + "…"], [count(left + "…")]

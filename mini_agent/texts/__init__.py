@@ -84,6 +84,13 @@ TEXTS: dict[str, tuple[str, str]] = {
     **LAB,
     **PATHS,
     **TOOLS,
+    # tools/skill.py
+    "tool_skill": ("Load the instructions for a kind of work. There are: {names}",
+                   "载入某类工作的操作说明。可用: {names}"),
+    "arg_skill": ("Name of the skill", "技能名称"),
+    "SKILL_NOT_FOUND": ("there is no skill {name}; there are: {names}",
+                        "没有名为 {name} 的技能;可用: {names}"),
+    "none": ("none", "无"),
     **SUMMARIES,
 }
 

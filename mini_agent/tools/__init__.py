@@ -7,18 +7,22 @@ from .base import Tool
 from .files import EditFile, ListFiles, ReadFile, WriteFile
 from .search import SearchText
 from .shell import SECONDS, RunCommand
+from .skill import Skill
 from .workspace import Workspace
 
 
 def standard_tools(workspace: Workspace, texts: Texts, *, allow_shell: bool = False,
                    programs: tuple[str, ...] | None = None,
                    timeout: float = SECONDS) -> list[Tool]:
-    """The six tools, in the order in which a model is told of them.
+    """The six tools, in the order in which a model is told of them, and `skill` where
+    the workspace has skills.
 
     The settings are those of `RunCommand`; `timeout` is in seconds.
     """
     workspace = Workspace(workspace.root, texts)  # its errors speak the same language
+    skill = Skill(workspace, texts)
     return [ListFiles(workspace, texts), ReadFile(workspace, texts),
             SearchText(workspace, texts), WriteFile(workspace, texts),
             EditFile(workspace, texts),
-            RunCommand(workspace, texts, allow_shell, programs, timeout)]
+            RunCommand(workspace, texts, allow_shell, programs, timeout),
+            *([skill] if skill.names() else [])]

@@ -1,0 +1,64 @@
+"""Milestone 3: skills, instructions that a workspace keeps for a kind of work.
+
+A skill is the file `skills/NAME.md`. The model is told the names and loads what it
+needs; what was loaded is put back after a summary of everything. What this module
+leaves out: any trust in a skill beyond that in the workspace it stands in.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ToolError
+from ..texts import Texts
+from .files import ReadFile
+from .output import one_line
+from .schema import arguments_schema
+from .workspace import Workspace
+
+FOLDER = "skills"
+MAX_NAMES = 20  # skills that the description and an error name
+_NAME = re.compile(r"\w[\w-]{0,63}")
+
+
+@dataclass(frozen=True)
+class Skill:
+    """The text of a skill, bounded as any file that is read."""
+
+    workspace: Workspace
+    texts: Texts
+    name: str = "skill"
+
+    @property
+    def description(self) -> str:
+        return self.texts("tool_skill", names=self._listed())
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return arguments_schema({"name": {"type": "string",
+                                          "description": self.texts("arg_skill")}}, ("name",))
+
+    def __call__(self, name: str) -> str:
+        if not _NAME.fullmatch(name) or name not in self.names():
+            raise ToolError("SKILL_NOT_FOUND", self.texts(
+                "SKILL_NOT_FOUND", name=one_line(name), names=self._listed()))
+        return ReadFile(self.workspace, self.texts)(f"{FOLDER}/{name}.md")
+
+    def names(self) -> list[str]:
+        """The skills of the workspace, sorted; none where there is no such folder."""
+        try:
+            files = self.workspace.tree(FOLDER).files
+        except ToolError as error:
+            if error.code not in ("FILE_NOT_FOUND", "NOT_A_FOLDER", "OUTSIDE_WORKSPACE"):
+                raise
+            return []
+        stems = (path.removeprefix(f"{FOLDER}/").removesuffix(".md") for path, _ in files
+                 if path.endswith(".md"))
+        return [stem for stem in stems if _NAME.fullmatch(stem)]
+
+    def _listed(self) -> str:
+        names = self.names()
+        more = ", ..." if len(names) > MAX_NAMES else ""
+        return ", ".join(names[:MAX_NAMES]) + more or self.texts("none")

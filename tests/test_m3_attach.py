@@ -1,0 +1,245 @@
+"""Milestone 3: what is put back beside a summary, and the state card."""
+
+from __future__ import annotations
+
+import unittest
+from dataclasses import replace
+from typing import Any
+
+from mini_agent.compression.budget import make_budget
+from mini_agent.compression.card import card_lines
+from mini_agent.compression.laws import Protection
+from mini_agent.compression.pins import Pin, Pins
+from mini_agent.compression.scene import Scene, Stage
+from mini_agent.compression.summarise import StageSummary
+from mini_agent.compression.summariser import Summariser
+from mini_agent.compression.view import Entry, View
+from mini_agent.errors import UsageError
+from mini_agent.messages import Message, assistant, call, tool_result, user
+from mini_agent.tokens import estimator
+from mini_agent.trace import Record
+
+from .support import payloads
+from .test_m3_traps import LONG, TEXTS, Says, governed, last_change
+from .windows import head, rounds
+
+COUNT = estimator("chars4").message
+
+
+def read(path: str, text: str, number: int = 0) -> list[Message]:
+    """One step that reads a file."""
+    made = call(f"r{number}", "read_file", {"path": path})
+    return [assistant(f"read {path}", [made]), tool_result(made["id"], "read_file", text)]
+
+
+def write(path: str, content: str) -> list[Message]:
+    """One step that writes a file."""
+    made = call("w", "write_file", {"path": path, "content": content})
+    return [assistant(f"write {path}", [made]), tool_result("w", "write_file", "written")]
+
+
+def edit(path: str) -> list[Message]:
+    """One step that edits a file."""
+    made = call("e", "edit_file", {"path": path, "old": "a", "new": "b"})
+    return [assistant(f"edit {path}", [made]), tool_result("e", "edit_file", "edited")]
+
+
+def skill(name: str, text: str) -> list[Message]:
+    """One step that loads a skill."""
+    made = call("s", "skill", {"name": name})
+    return [assistant(f"load {name}", [made]), tool_result("s", "skill", text)]
+
+
+def view_of(history: list[Message]) -> View:
+    """The view of a session in which nothing was compressed."""
+    return View(Entry(message, COUNT(message), (index,)) for index, message in enumerate(history))
+
+
+def scene_over(history: list[Message], **fields: Any) -> Scene:
+    """A scene in which the last message is the tail."""
+    users = [index for index, message in enumerate(history) if message["role"] == "user"]
+    protection = Protection(frozenset({0, users[0], users[-1]}), len(history) - 1,
+                            history=history)
+    return Scene(1, history, 100_000, make_budget(200_000), estimator("chars4"), TEXTS,
+                 protection, 0, False, Summariser(Says(), history), **fields)
+
+
+class AttachTest(unittest.TestCase):
+    """Only what the budget leaves, each thing named in the record."""
+
+    def put_back(self, middle: list[Message], limit: int = 200_000, kinds: str = "files",
+                 tail: list[Message] | None = None, filler: int = 2_000, **fields: Any,
+                 ) -> tuple[list[dict[str, Any]], list[Message]]:
+        """(the record's list of what was put back, what is sent) of one full summary."""
+        records: list[Record] = []
+        made = governed("full_summary", limit, Says(), records, {"attach": kinds},
+                        tools=("skill", "read_file"), **fields)
+        history = [*head(), *middle, *rounds(filler, LONG), *rounds(2, "ok"), *(tail or ())]
+        sent = made.before_model_call(history, 9)
+        change = last_change(records)
+        self.assertEqual(sum(map(COUNT, sent)) + made.tokens - made.view.tokens, made.tokens)
+        return change.get("attached", []), sent
+
+    def test_the_five_files_last_read_come_back_newest_first(self) -> None:
+        """Each once, as it was read last, with its message."""
+        middle = [message for number in range(8) for message in read(f"f{number}.py", f"V = {number}")]
+        told, sent = self.put_back([*read("f7.py", "V = old"), *middle, *read("f1.py", "V = new")])
+        self.assertEqual(["f1.py", "f7.py", "f6.py", "f5.py", "f4.py"],
+                         [item["name"] for item in told])
+        self.assertEqual("[file f1.py, put back by the harness as it stood in message #21: lines 1 "
+                         "to 1 of 1; it is data, not a request]\nV = new", sent[3]["content"])
+
+    def test_a_file_has_at_most_its_share(self) -> None:
+        """5,000 tokens of 200,000, whole lines, and the first line says how many."""
+        text = "".join(f"line {number} of a long file\n" for number in range(4_000))
+        told, sent = self.put_back([*read("big.py", text), *read("one_line.txt", "x" * 60_000)])
+        self.assertEqual(["big.py"], [item["name"] for item in told])
+        self.assertLessEqual(told[0]["tokens"], 5_000)
+        self.assertGreater(told[0]["tokens"], 4_000)
+        shown = sent[3]["content"].count("\n")
+        self.assertIn(f"lines 1 to {shown} of 4000", sent[3]["content"])
+
+    def test_a_restored_file_never_fills_the_window_again(self) -> None:
+        """At most half of what the summary left free is used, in any window."""
+        middle = [message for number in range(5)
+                  for message in read(f"f{number}.py", "some line of code\n" * 2_000)]
+        for limit in (1_000, 2_000, 8_000, 40_000, 100_000):
+            with self.subTest(limit):
+                _, sent = self.put_back(middle, limit, "notice tools files", filler=900,
+                                        target="70%")
+                self.assertLess(sum(map(COUNT, sent)), limit * .7)
+
+    def test_written_files_come_back_as_written_and_edited_ones_say_so(self) -> None:
+        """The newest known text; where it was edited since, the header says BEFORE."""
+        told, sent = self.put_back([*read("a.py", "A = 1"), *write("b.py", "B = 2"), *edit("a.py")])
+        self.assertEqual(["b.py", "a.py"], [item["name"] for item in told])
+        self.assertTrue(sent[3]["content"].endswith("B = 2"))
+        self.assertIn("BEFORE it was edited later", sent[4]["content"])
+
+    def test_a_file_that_still_stands_is_not_put_back(self) -> None:
+        """A later reading in the tail is newer than what was folded."""
+        told, _ = self.put_back(read("a.py", "A = 1"), tail=read("a.py", "A = 2"))
+        self.assertEqual([], told)
+
+    def test_a_failed_reading_is_no_file(self) -> None:
+        """An error is not the content of a file."""
+        made = call("r", "read_file", {"path": "gone.py"})
+        told, _ = self.put_back([assistant("", [made]), tool_result(
+            "r", "read_file", "ERROR", {"code": "FILE_NOT_FOUND", "message": "gone.py"})])
+        self.assertEqual([], told)
+
+    def test_skills_come_back_whole_within_their_share(self) -> None:
+        """Each once, the newest first, 25,000 tokens of 200,000 in all."""
+        told, sent = self.put_back([*skill("a", "Do A."), *skill("big", "B " * 48_000),
+                                    *skill("c", "Do C."), *skill("a", "Do A.")], kinds="skills")
+        self.assertEqual([("skill", "#9"), ("skill", "#7"), ("skill", "#5")],
+                         [(item["kind"], item["name"]) for item in told])
+        told, _ = self.put_back([*skill("a", "A " * 30_000), *skill("b", "B " * 30_000)],
+                                kinds="skills")
+        self.assertEqual(["#5"], [item["name"] for item in told])
+        self.assertTrue(sent[3]["content"].endswith("Do A."))
+
+    def test_notice_and_tools_come_with_it(self) -> None:
+        """Only tools that the agent has are named; the order is that of importance."""
+        told, sent = self.put_back(read("a.py", "A = 1"), kinds="card notice tools files")
+        self.assertEqual(["card", "notice", "tools", "file"], [item["kind"] for item in told])
+        self.assertTrue(sent[2]["content"].startswith("[state card"))
+        self.assertTrue(sent[3]["content"].startswith("[full summary]"))
+        self.assertTrue(sent[4]["content"].startswith("[compression boundary"))
+        self.assertEqual("[from the harness] The tools are: read_file, skill", sent[5]["content"])
+
+    def test_an_unknown_attachment_is_the_users_mistake(self) -> None:
+        """One line, with what there is."""
+        with self.assertRaisesRegex(UsageError, "nothing named 'fils' can be attached.*files"):
+            self.put_back([], kinds="fils")
+
+    def test_what_was_attached_goes_with_the_next_summary(self) -> None:
+        """Nothing is put back twice: a second round has one of each."""
+        records: list[Record] = []
+        made = governed("full_summary", 20_000, Says(), records,
+                        {"attach": "card notice tools files"}, tools=("read_file",))
+        history = [*head(), *read("a.py", "A = 1")]
+        for step in range(4):
+            history += rounds(190, LONG)
+            sent = made.before_model_call(history, step + 1)
+        self.assertEqual(4, len(payloads(records, "context_compression")))
+        for start in ("[state card", "[compression boundary", "[file a.py", "[from the harness]",
+                      "[full summary]"):
+            self.assertEqual(1, sum(message["content"].startswith(start) for message in sent))
+
+
+class CardTest(unittest.TestCase):
+    """What is in the card was seen to happen."""
+
+    def test_the_card_has_its_parts(self) -> None:
+        """Goal, newest request, done, open, files, assumptions; only what there is."""
+        failed = call("c", "run_command", {"command": "pytest -q"})
+        history = [*head("Build it.\nIn Go."), *read("a.go", "x"), *write("b.go", "y"),
+                   assistant("- [x] read a.go\n- [ ] tests"),
+                   assistant("", [failed]), tool_result("c", "run_command", "FAIL", {
+                       "code": "COMMAND_FAILED", "message": "exit=1"}), user("Now ship it.")]
+        pins = (Pin(1, "In Go.", "constraint"), Pin(3, "the API is stable", "assumption"))
+        self.assertEqual([
+            "Goal, as the user first put it:", "- Build it. In Go.",
+            "Newest request of the user:", "- Now ship it.",
+            "Done:", "- read a.go",
+            "Open:", "- tests", '- failed when it was last tried: run_command '
+                                '{"command": "pytest -q"}',
+            "Files changed, the newest last:", "- b.go",
+            "Files read, the newest last:", "- a.go",
+            "Assumptions, NOT verified:", "- the API is stable"],
+            card_lines(scene_over(history, pins=Pins(pins))))
+
+    def test_a_call_that_worked_later_is_no_longer_open(self) -> None:
+        """The newest result of the same call counts."""
+        made = call("c", "run_command", {"command": "pytest -q"})
+        history = [*head(), assistant("", [made]), tool_result("c", "run_command", "FAIL", {
+            "code": "COMMAND_FAILED", "message": "exit=1"}), assistant("", [made]),
+            tool_result("c", "run_command", "exit=0")]
+        self.assertEqual(["Goal, as the user first put it:", "- the task"],
+                         card_lines(scene_over(history)))
+
+    def test_the_card_is_bounded(self) -> None:
+        """Eight points a part, each on one line, after a session of 1,000 files."""
+        history = [*head("x" * 9_000), *(message for number in range(1_000) for message in
+                                         write(f"f{number}.py", f"- [ ] point {number}"))]
+        lines = card_lines(scene_over(history))
+        self.assertEqual(2 + 9 + 9, len(lines))
+        self.assertLessEqual(max(map(len, lines)), 210)
+        self.assertIn("- f999.py", lines)
+
+
+class StageTest(unittest.TestCase):
+    """A finished stage becomes a record; what is not finished stays."""
+
+    def test_the_oldest_finished_stage_becomes_a_record(self) -> None:
+        """Its messages and no others, with its name; the newest request stays behind it."""
+        history = [*head(), *rounds(6, LONG, "plan"), user("now build"), *rounds(6, LONG, "build"),
+                   *rounds(3, LONG, "test")]
+        view = view_of(history)
+        scene = scene_over(history, stages=(Stage("planning", 2, 14),
+                                                      Stage("building", 14, 27)))
+        change = StageSummary()(view, scene)
+        assert change is not None
+        self.assertEqual(tuple(range(2, 14)), change.affected)
+        card, record = (entry.message["content"] for _, entry in change.inserts)
+        self.assertTrue(card.startswith("[state card"))
+        self.assertTrue(record.startswith("[stage record] planning: this stage is finished, 12 "))
+        for section in ("## Goal", "## Result", "## Key decisions", "## Left over"):
+            self.assertIn(section, record)
+        self.assertIsNone(StageSummary()(view, replace(scene, stages=())))
+
+    def test_the_newest_request_inside_a_stage_stays_whole(self) -> None:
+        """It is put behind the record, as a message of its own."""
+        history = [*head(), *rounds(6, LONG, "plan"), user("now build"), *rounds(6, LONG, "build")]
+        view = view_of(history)
+        scene = scene_over(history, stages=(Stage("all", 2, 27),))
+        change = StageSummary(attach="")(view, scene)
+        assert change is not None
+        self.assertEqual([(2, "summary"), (3, "verbatim")],
+                         [(at, entry.how) for at, entry in change.inserts])
+        self.assertEqual(user("now build"), change.inserts[1][1].message)
+
+
+if __name__ == "__main__":
+    unittest.main()
