@@ -28,6 +28,14 @@ SKILL_TOKENS = 25_000  # of all skills together
 SKILL_TOOL = "skill"
 
 
+def check_kinds(attach: str) -> None:
+    """`UsageError` where a word of the setting `attach` names nothing of `KINDS`."""
+    for kind in attach.split():
+        if kind not in KINDS:
+            raise UsageError(f"nothing named {kind!r} can be attached", place="attach",
+                             value=kind, remedy=f"known are: {', '.join(KINDS)}")
+
+
 class Attached(NamedTuple):
     """One thing that is put back: its kind, its name, its entry."""
 
@@ -52,15 +60,12 @@ def attachments(kinds: Sequence[str], view: View, scene: Scene, covered: Sequenc
     """What of `kinds` fits into `room` tokens together, in this order of importance.
 
     `covered` are the history messages that are folded, `stop` the view index behind
-    them. Raises `UsageError` for a kind that is not in `KINDS`.
+    them.
     """
     source = _Source(scene, covered, [entry.message for entry in view.entries[stop:]
                                       if entry.how == "verbatim"])
     found: list[Attached] = []
     for kind in kinds:
-        if kind not in KINDS:
-            raise UsageError(f"nothing named {kind!r} can be attached", place="attach",
-                             value=kind, remedy=f"known are: {', '.join(KINDS)}")
         for item in _MAKERS[kind](source, room):
             if item.entry.tokens <= room:
                 found.append(item)

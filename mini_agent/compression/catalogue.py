@@ -71,6 +71,14 @@ POLICIES: tuple[dict[str, Any], ...] = (
      "about": "long runs are cut into segments; the older, the coarser; good for long sessions "
      "with few user messages",
      "ladder": [{"strategy": "segmented_summary"}]},
+    {"name": "stages", "source": "the article this project was founded on: a stage that is done "
+     "is a record, not a conversation",
+     "about": "at the end of a stage, or at 80 %: clips old results, makes records of finished "
+     "stages, keeps a state card at the top; good for work in clear steps",
+     "trigger": "80%", "stages": True,
+     "ladder": [{"strategy": "tool_result_clipping", "settings": {"keep": "errors"}},
+                {"strategy": "stage_summary"},
+                {"strategy": "rolling_summary", "settings": {"attach": "card"}}]},
     {"name": "two_layer", "source": "an article on a known coding agent's two layers",
      "about": "large results go to files on arrival and are frozen; in need a summary in nine "
      "parts, with files, skills and tools put back; triggers at 167,000 of 200,000",

@@ -79,7 +79,7 @@ def fold(how: Fold, view: View, scene: Scene, span: range, write: Write) -> Chan
         return None
     sheet = parse(text)
     sheet.pop(heading("users", scene.texts), None)  # what a model writes of them is not taken over
-    facts = {"unsupported": _checked(how, sheet, originals)}
+    facts = {} if how.by_code else {"unsupported": _checked(how, sheet, originals)}
     whole = _worded(scene, _bounded(how, scene, _filled(how.form, scene, sheet, originals)), words)
     entry = scene.entry(user(f"{header}\n{render(whole)}"), stretch.covered, "summary")
     if entry.tokens >= room:
@@ -125,7 +125,7 @@ def _users_words(scene: Scene, covered: Sequence[int]) -> list[str]:
 
 
 def _checked(how: Fold, sheet: Sheet, originals: Sequence[Message]) -> list[str]:
-    found = [] if how.by_code else unsupported(render(sheet), originals)
+    found = unsupported(render(sheet), originals)
     if found and how.refuse_unsupported:
         raise SummaryRefused(f"the summary names what nothing supports: {', '.join(found[:5])}",
                              place=how.strategy, value=found,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from .attach import check_kinds
 from .fold import SUMMARY_TOKENS, Fold, fold
 from .scene import Scene
 from .spans import older
@@ -34,6 +35,9 @@ class FullSummary:
     max_tokens: int = SUMMARY_TOKENS
     attach: str = "notice tools skills files"
     refuse_unsupported: bool = False
+
+    def __post_init__(self) -> None:
+        check_kinds(self.attach)
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """All that is older than the tail; None without gain. Raises `StrategyError`."""
@@ -112,6 +116,9 @@ class ContextReset:
     max_tokens: int = SUMMARY_TOKENS
     attach: str = "card notice tools skills"
     refuse_unsupported: bool = False
+
+    def __post_init__(self) -> None:
+        check_kinds(self.attach)
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """All behind the head; None without gain. Raises `StrategyError`."""

@@ -12,6 +12,7 @@ from functools import partial
 from typing import ClassVar
 
 from ..extract import clip
+from .attach import check_kinds
 from .fold import SUMMARY_TOKENS, Fold, fold
 from .scene import Scene
 from .sheet import bound, merge, parse, render
@@ -32,6 +33,9 @@ class RollingSummary:
     max_tokens: int = SUMMARY_TOKENS
     attach: str = ""
     refuse_unsupported: bool = False
+
+    def __post_init__(self) -> None:
+        check_kinds(self.attach)
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """The first run that gains; None if none does. Raises `StrategyError`."""
@@ -59,6 +63,9 @@ class SegmentedSummary:
     max_tokens: int = SUMMARY_TOKENS
     attach: str = ""
     refuse_unsupported: bool = False
+
+    def __post_init__(self) -> None:
+        check_kinds(self.attach)
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """The first run that gains; None if none does. Raises `StrategyError`."""
@@ -116,6 +123,9 @@ class StageSummary:
     max_tokens: int = 4_000
     attach: str = "card"
     refuse_unsupported: bool = False
+
+    def __post_init__(self) -> None:
+        check_kinds(self.attach)
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """The first stage that gains; None if none does. Raises `StrategyError`."""
