@@ -78,8 +78,8 @@ class Clearing(unittest.TestCase):
         desk.ask()
         said = [desk.entry(index).message["content"] for index in (3, 5, 7)]
         self.assertNotIn("call number", said[0])
-        self.assertIn("; call number 2 of this kind, the result of #3 was the same;", said[1])
-        self.assertIn("; call number 3 of this kind, the result of #5 was another;", said[2])
+        self.assertIn("; at least call number 2 of its kind, the result of #3 was the same;", said[1])
+        self.assertIn("; at least call number 3 of its kind, the result of #5 was another;", said[2])
 
     def test_results_in_another_order_than_their_calls_name_their_own_call(self) -> None:
         """A placeholder's target is that of the call it answers, also where ids repeat."""

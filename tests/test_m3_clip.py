@@ -8,8 +8,9 @@ import unittest
 from pathlib import Path
 
 from mini_agent.compression.policies import Policy
+from mini_agent.errorlines import error_points, error_weight
 from mini_agent.messages import assistant
-from mini_agent.words import error_weight, rows_of
+from mini_agent.words import rows_of
 
 from .desk import Desk, ladder
 
@@ -67,8 +68,22 @@ class ErrorLines(unittest.TestCase):
         self.assertEqual(error_weight("3 failed, 0 errors"), 2)
         self.assertEqual(error_weight("共 41 项: 40 通过, 1 失败"), 2)
 
+    def test_no_line_is_passed_over_that_would_have_been_judged_an_error(self) -> None:
+        """The quick look that chooses what is judged finds each line with a weight."""
+        for name in EXPECTED:
+            rows = rows_of((OUTPUTS / f"{name}.txt").read_text(encoding="utf-8"))
+            for at, row in enumerate(rows):
+                with self.subTest(name, row=row):
+                    self.assertEqual(error_points([row])[:1], [0] if error_weight(row) else [])
+
+    def test_of_an_output_full_of_errors_both_ends_are_judged(self) -> None:
+        """5,000 lines that all fail, each in its own way: at most 100 points come back."""
+        rows = [f"Error: {chr(0x4e00 + number)} is wrong" for number in range(5_000)]
+        self.assertEqual(error_points(rows), list(range(100)))
+        self.assertEqual(error_points(["FAILED"] * 9 + ["ok"] * 9_000 + ["Error: late"])[:2], [9_009, 0])
+
     def test_a_line_of_100_000_characters_is_judged_by_its_start(self) -> None:
-        """Judging never takes longer than the line's first 1,000 characters ask for."""
+        """Judging never takes longer than the line's first 400 characters ask for."""
         self.assertEqual(error_weight("x" * 100_000 + " error: late"), 0)
         self.assertEqual(error_weight("error: early " + "a(" * 50_000), 3)
 

@@ -8,13 +8,10 @@ from collections.abc import Iterator
 
 from mini_agent.compression.drop import spans
 from mini_agent.compression.pins import Pin, Pins
-from mini_agent.compression.policies import find_policy
 from mini_agent.errors import ContextOverflowError, StrategyError
 from mini_agent.messages import assistant, pairing_faults, user
 
 from .desk import Desk
-from .histories import random_case
-from .lawbook import broken_laws, live
 
 DROPPED = re.compile(r"\[(\d+) older rounds were dropped to make room: (\d+) messages, (\S+) of the run log\]")
 MIDDLE = re.compile(r"\[the middle was left out: (\d+) messages, (.+?); (.+)\]")
@@ -195,25 +192,3 @@ class Full:
 
     def remember(self, texts: dict[int, str]) -> None:
         raise StrategyError("no room")
-
-
-class Laws(unittest.TestCase):
-    """Every policy without a model, on seeded random sessions."""
-
-    POLICIES = ("whole_rounds", "snip_middle", "clip", "clip_errors", "clear_keep_3",
-                "clear_keep_10", "two_layer", "recall")
-
-    def test_the_policies_keep_the_laws(self) -> None:
-        """No law is broken on 150 random histories each, and no change is refused."""
-        for name in self.POLICIES:
-            for seed in range(150):
-                with self.subTest(policy=name, seed=seed):
-                    self.assertEqual(list(broken_laws(live(random_case(seed, policy=name)))), [])
-
-    def test_the_naive_policies_break_the_laws_that_they_name_and_no_other(self) -> None:
-        """Each law in `breaks` is seen broken; none beside them is."""
-        for name in ("naive", "keep_head"):
-            with self.subTest(name):
-                broken = {law for seed in range(300)
-                          for law, _ in broken_laws(live(random_case(seed, policy=name)))}
-                self.assertEqual(broken, set(find_policy(name).breaks))

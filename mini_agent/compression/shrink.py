@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar
 
+from ..errorlines import error_points
 from ..messages import Message, calls_of
 from ..texts import Texts
-from ..words import error_points, rows_of
+from ..words import rows_of
 from .scene import Scene
 from .view import Change, Entry, View
 

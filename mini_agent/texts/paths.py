@@ -21,8 +21,8 @@ PATHS: dict[str, tuple[str, str]] = {
         "[cleared #{index}: {call}, {chars} characters, {lines} lines, sha256 {digest}{code}"
         "{same}{answer}; {way_back}]",
         "[已清除 #{index}: {call},{chars} 字符,{lines} 行,sha256 {digest}{code}{same}{answer};{way_back}]"),
-    "cleared_again": ("; call number {count} of this kind, the result of #{index} {was}",
-                      ";同样的调用第 {count} 次,与 #{index} 的结果{was}"),
+    "cleared_again": ("; at least call number {count} of its kind, the result of #{index} {was}",
+                      ";同样的调用至少第 {count} 次,与 #{index} 的结果{was}"),
     "cleared_equal": ("was the same", "相同"),
     "cleared_other": ("was another", "不同"),
     "cleared_answer": ("; answered with: {text}", ";当时的答复: {text}"),
