@@ -369,6 +369,18 @@ class PartsTest(unittest.TestCase):
         self.assertEqual(1, text.count("## Accomplished"))
         self.assertLess(text.index("old 2"), text.index("new 0"))
 
+    def test_what_a_user_wants_kept_is_told_to_the_summariser(self) -> None:
+        """By hand, with a focus: the model hears it, the record has it, nothing is unsupported."""
+        records: list[Record] = []
+        model = Says()
+        made = governed("rolling_summary", 10_000, model, records)
+        made.before_model_call([*head(), *rounds(12, LONG)], 12)
+        made.compact(12, "the file src/unheard.py")
+        self.assertIn("src/unheard.py", model.asked[0][0][-1]["content"])
+        self.assertEqual([], last_change(records)["unsupported"])
+        self.assertEqual("the file src/unheard.py",
+                         payloads(records, "model_summarize")[0]["focus"])
+
     def test_reasoning_is_not_given_to_the_summariser(self) -> None:
         """What only its own model can read is left out."""
         model = Says("s")
@@ -406,6 +418,20 @@ class PolicyTest(unittest.TestCase):
                 self.assertEqual((soft, hard), (budget.soft, budget.hard))
         self.assertEqual(192_000, make_budget(200_000, trigger="-min(20000,max_output)",
                                               max_output=8_000).soft)
+
+    def test_the_end_of_a_stage_makes_a_record_of_it(self) -> None:
+        """At the boundary, not at 80 %: of the finished stage alone, under a card."""
+        made = window(100_000, policy="stages")
+        history = [*head(), *rounds(6, LONG, "plan")]
+        made.take_in(history)
+        made.stage_done(history, "planning", 6)
+        history += rounds(3, LONG, "build")
+        sent = made.before_model_call(history, 9)
+        self.assertEqual(head(), sent[:2])
+        self.assertTrue(sent[2]["content"].startswith("[state card"))
+        self.assertTrue(sent[3]["content"].startswith("[stage record] planning"))
+        self.assertEqual(history[-4:], sent[-4:])
+        self.assertEqual(10, len(sent))
 
     def test_a_context_reset_leaves_a_fresh_window(self) -> None:
         """System message, task, handoff; nothing of the end."""

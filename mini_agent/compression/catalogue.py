@@ -78,7 +78,8 @@ POLICIES: tuple[dict[str, Any], ...] = (
      "trigger": "80%", "stages": True,
      "ladder": [{"strategy": "tool_result_clipping", "settings": {"keep": "errors"}},
                 {"strategy": "stage_summary"},
-                {"strategy": "rolling_summary", "settings": {"attach": "card"}}]},
+                {"strategy": "rolling_summary", "trigger": "80%",
+                 "settings": {"attach": "card"}}]},
     {"name": "two_layer", "source": "an article on a known coding agent's two layers",
      "about": "large results go to files on arrival and are frozen; in need a summary in nine "
      "parts, with files, skills and tools put back; triggers at 167,000 of 200,000",

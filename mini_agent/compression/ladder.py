@@ -85,7 +85,7 @@ class Ladder:
         while progress:
             progress = False
             for number, rung in enumerate(self._rungs()):
-                now, over = self.tokens, self._tier(rung, turn.over)
+                now, over = self.tokens, self._tier(rung, turn)
                 goal = min(turn.target, over) if turn.over else turn.target
                 if turn.once and number not in gained:
                     goal = 0
@@ -107,12 +107,15 @@ class Ladder:
             return self.policy.ladder
         return (*self.policy.ladder, Rung(UserShare()))
 
-    def _tier(self, rung: Rung, over: int) -> int:
-        """The tokens over which a rung is taken: its own tier, or the round's."""
+    def _tier(self, rung: Rung, turn: Round) -> int:
+        """The tokens over which a rung is taken: its own tier, or the round's.
+
+        At the end of a stage a rung with a tier of its own waits for that all the same.
+        """
         if rung.trigger is None or self.budget.window is None:
-            return over
-        return min(over, tokens_at(rung.trigger, self.budget.window,
-                                   scale=self.budget.scale))
+            return turn.over
+        own = tokens_at(rung.trigger, self.budget.window, scale=self.budget.scale)
+        return own if turn.trigger == "stage" else min(turn.over, own)
 
     def _ask(self, rung: Rung, turn: Round) -> bool:
         """Ask one strategy for a change and commit it. True if the view got smaller."""
@@ -183,9 +186,10 @@ class Ladder:
 
     def _scene(self, turn: Round, rung: Rung) -> Scene:
         """What a strategy gets to see; its goal is in tokens of the view alone."""
-        tier = self._tier(rung, turn.over)
+        tier = self._tier(rung, turn)
         target = min(turn.target, tier) if turn.over and rung.trigger != ALWAYS else turn.target
         state = self.state
+        self._summariser.focus = turn.focus
         goal = max(0, state.drift.estimate_of(target) - state.declared)
         return Scene(turn.step, state.history, goal, self.budget, state.estimate, self.texts,
                      self.protection(), state.sent, self.policy.frozen, self._summariser,

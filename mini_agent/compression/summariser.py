@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError, PromptTooLongError, StrategyError, SummaryRefused
-from ..messages import Call, Message, calls_of
+from ..messages import Call, Message, calls_of, user
 from ..models.base import Model
 from ..texts import Texts
 from .sheet import merge, without_draft
@@ -42,13 +42,15 @@ class Summariser:
     """Asks the model, and keeps what was asked until the window has recorded it.
 
     `workers`: how many parts are asked for side by side; more than 1 only for a
-    model whose answers do not depend on their order.
+    model whose answers do not depend on their order. `focus` is what a user who
+    compresses by hand wants to keep: the model is told it as that user's words.
     """
 
     def __init__(self, model: Model, history: Sequence[Message], texts: Texts = Texts(),
                  workers: int = 1) -> None:
         self._model, self._history, self._texts = model, history, texts
         self._workers = workers
+        self.focus = ""
         self._limit = PART_CHARS
         self._asked: list[Note] = []
         self._known: dict[tuple[str, Part], str] = {}
@@ -84,7 +86,7 @@ class Summariser:
 
     def learn(self, note: Note) -> None:
         """What a `model_summarize` record of an applied summary says is known from now on."""
-        if "error" not in note:
+        if "error" not in note and "focus" not in note:
             self._known[note["form"], tuple(note["input"])] = note["output"]
 
     @property
@@ -101,11 +103,15 @@ class Summariser:
 
     def _answer(self, part: Part, form: str) -> Answer:
         """What the model says of one part, checked; smaller parts where it does not fit."""
-        if (form, part) in self._known:
+        if not self.focus and (form, part) in self._known:
             return Answer(self._final(self._known[form, part], form))
         note: Note = {"input": list(part), "form": form, "output": ""}
+        messages = [self._bounded(index) for index in part]
+        if self.focus:
+            note["focus"] = self.focus
+            messages.append(focus_message(self.focus, self._texts))
         try:
-            note["output"] = self._model.summarize([self._bounded(i) for i in part], form)
+            note["output"] = self._model.summarize(messages, form)
             return Answer(self._final(note["output"], form), (note,))
         except SummaryRefused as error:
             return Answer(notes=(note,), error=error)
@@ -173,6 +179,11 @@ class Summariser:
         side = max(0, limit - len(note) - 2) // 2
         note = self._texts("summariser_cut", chars=len(text) - 2 * side)
         return f"{text[:side]}\n{note}\n{text[len(text) - side:]}"
+
+
+def focus_message(focus: str, texts: Texts) -> Message:
+    """What a user who compresses by hand wants to keep, in that user's words."""
+    return user(texts("summary_focus", focus=focus))
 
 
 def _size(message: Message) -> int:

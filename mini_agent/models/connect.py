@@ -9,12 +9,12 @@ one `UsageError`, before anything is sent. No connection is made here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import UsageError
-from ..messages import Message, user
+from ..prompts import summary_request
 from ..texts import Texts
 from .anthropic import Messages
 from .endpoint import Endpoint, check_key, check_url
@@ -52,7 +52,7 @@ class Options:
 
 def connect(options: Options, environ: Mapping[str, str], *, texts: Texts = Texts(),
             on_text: Show | None = None, on_retry: OnRetry = silent,
-            summary_request: SummaryRequest | None = None, **time: Any) -> LiveModel:
+            summary_request: SummaryRequest = summary_request, **time: Any) -> LiveModel:
     """The model that options and environment name.
 
     `time` is handed to `Http`: clock, sleep, chance. Raises `UsageError`.
@@ -62,7 +62,7 @@ def connect(options: Options, environ: Mapping[str, str], *, texts: Texts = Text
     asking = Asking(options.max_tokens or _longest_answer(options.window), options.stream,
                     options.keep_reasoning, options.extra)
     return LiveModel(Http(endpoint, limits, on_retry=on_retry, **time), wire,
-                     summary_request or plain_request, asking, texts, on_text)
+                     summary_request, asking, texts, on_text)
 
 
 def find_endpoint(options: Options, environ: Mapping[str, str]) -> tuple[Endpoint, Wire]:
@@ -101,9 +101,3 @@ def _provider(model: str, environ: Mapping[str, str]) -> str:
 
 def _longest_answer(window: int | None) -> int:
     return LONGEST_ANSWER if window is None else max(1, min(LONGEST_ANSWER, window // ANSWER_SHARE))
-
-
-def plain_request(messages: Sequence[Message], form: str, texts: Texts) -> list[Message]:
-    """A request for a summary in the plainest form: what was said, then the question."""
-    said = "\n".join(f"{message['role']}: {message['content']}" for message in messages)
-    return [user(texts("summary_plain", said=said))]

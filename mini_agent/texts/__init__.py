@@ -77,8 +77,6 @@ TEXTS: dict[str, tuple[str, str]] = {
                      "[{name} 的工具结果,其调用已不再显示]\n{content}"),
     "turns_no_result": ("ERROR NO_RESULT: the result of this call is not there",
                         "ERROR NO_RESULT: 此调用的结果不存在"),
-    "summary_plain": ("Summarise this in a few lines; invent nothing:\n{said}",
-                      "请用几行总结以下内容,不要编造:\n{said}"),
     "summary_cut": ("[cut off here: the summary reached the longest answer allowed]",
                     "[至此截断:摘要已达到允许的最大长度]"),
     **LAB,

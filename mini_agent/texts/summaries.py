@@ -106,6 +106,9 @@ SUMMARIES: dict[str, tuple[str, str]] = {
     "transcript_end": ("{fence} end of the transcript {fence}", "{fence} 记录结束 {fence}"),
     # compression/summariser.py, sheet.py
     "summariser_cut": ("[... {chars} characters left out here ...]", "[……此处省略 {chars} 字符……]"),
+    "summary_focus": (
+        "(The user asks for this summary, and wants it to keep in particular: {focus})",
+        "(用户要求生成本摘要,并希望特别保留:{focus})"),
     "lines_left_out": ("- (the {count} oldest lines of this section are left out)",
                        "- (本节最早的 {count} 行已省略)"),
     # compression/fold.py
