@@ -49,8 +49,8 @@ class CountedOnce:
         return self._estimate.message(message)
 
     def declarations(self, tools: Sequence[Mapping[str, Any]]) -> int:
-        """Tokens of the tool declarations."""
-        return self._estimate.declarations(tools)
+        """0: the declarations of the recorded agent are in no log."""
+        return 0
 
     def __call__(self, messages: Iterable[Mapping[str, Any]]) -> int:
         return sum(map(self.message, messages))

@@ -13,7 +13,7 @@ All policies walk through the history together: `replay` hands each step to each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,28 @@ class Moment:
 
 Observer = Callable[[Moment], None]
 
+# What an agent under these policies would have to follow a handle. The tools of the
+# recorded agent are in no log, so declarations count nothing here.
+TOOLS = ({"name": "read_result"}, {"name": "recall"})
+
+
+class Shelf:
+    """Knows which messages were put away; what they say is in the history anyway."""
+
+    def __init__(self) -> None:
+        self._known: set[int] = set()
+
+    def put(self, index: int, text: str) -> None:
+        """Nothing to keep."""
+
+    def unknown(self, indexes: Iterable[int]) -> list[int]:
+        """Those of these history messages that have not been put away."""
+        return [index for index in indexes if index not in self._known]
+
+    def remember(self, texts: Mapping[int, str]) -> None:
+        """These messages are put away."""
+        self._known.update(texts)
+
 
 class Trial:
     """One policy at one window over one session."""
@@ -69,7 +91,7 @@ class Trial:
         self._broken: list[tuple[int, str]] = []
         self._window = ContextWindow(policy, self.budget, recording.estimate,
                                      ScriptedModel([], (), recording.texts),
-                                     Tracer(self._note), recording.texts)
+                                     Tracer(self._note), recording.texts, TOOLS, shelf=Shelf())
         self._length = self._tokens = 0  # entries and tokens that the last step sent
 
     def step(self, step: int, at: int, history: Sequence[Message]) -> None:
