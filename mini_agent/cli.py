@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from .errors import MiniAgentError, UsageError
+from .lab.commands import add_commands
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 Command = Callable[[argparse.Namespace], int]
@@ -54,6 +55,7 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for add in (_add_run, _add_show, _add_tokens):
         add(commands)
+    add_commands(commands, add_command)
     return parser
 
 
@@ -111,12 +113,20 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _add_show(commands: argparse._SubParsersAction) -> None:
-    parser = add_command(commands, "show", "show the steps of a trace",
-                         "traces/m3-trace.jsonl", _show)
+    parser = add_command(commands, "show", "show the steps of a trace, or what was sent at one",
+                         "traces/reference/m3-trace.jsonl --step 4 --diff", _show)
     parser.add_argument("trace", type=Path, metavar="TRACE")
+    parser.add_argument("--step", type=int, metavar="N", help="all that was sent at this step")
+    parser.add_argument("--diff", action="store_true", help="only what changed since the last")
 
 
 def _show(options: argparse.Namespace) -> int:
+    if options.step is not None or options.diff:
+        from .lab.show import show_step
+
+        for line in show_step(str(options.trace), options.step, options.diff):
+            print(line)
+        return DONE
     from .rhythm import rows, spans
     from .trace import read_trace
 

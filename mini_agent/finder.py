@@ -11,12 +11,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 
 from .words import pieces
 
 AROUND = 30  # characters of original surroundings
-_RUN = re.compile(r"\w+")
+_PAIR = re.compile(r"\b(?=(\w++[^\w\n]++\w++))\w++")  # two neighbouring words of a line
 _INSIDE_A_WORD = re.compile(r"\w\w")
 
 
@@ -31,42 +30,26 @@ class Finder:
         self.first_line = len(self.texts)
         self.texts += asked_lines
         self.numbers = {text: number for number, text in enumerate(self.texts)}
-        self._anchors: dict[str, list[tuple[int, str, int]]] = {}
-        pairs = {number: list(_pairs(self.texts[number]))
-                 for number in range(self.first_line, len(self.texts))}
-        common = Counter(pair for found in pairs.values() for _, pair in found)
-        for number, found in pairs.items():
-            offset, anchor = min(found, key=lambda pair: (common[pair[1]], pair[0]))
-            self._anchors.setdefault(anchor, []).append((offset, self.texts[number], number))
+        self._words = {text: self.numbers[text] for text in self.texts[:self.first_line]}
+        self._anchors: dict[str, list[str]] = {}
+        pairs = {line: _PAIR.findall(line) for line in self.texts[self.first_line:]}
+        common = Counter(pair for found in pairs.values() for pair in found)
+        for line, found in pairs.items():
+            self._anchors.setdefault(min(found, key=lambda pair: common[pair]), []).append(line)
 
     def __call__(self, text: str) -> tuple[int, ...]:
         """The numbers of the items in `text`, rising."""
-        numbers = self.numbers
-        found = {numbers[word] for word in pieces(text) if word in numbers}
+        found = {self._words[word] for word in self._words.keys() & pieces(text)}
         if self._anchors:
-            found.update(self._lines_in(text))
+            for pair in self._anchors.keys() & set(_PAIR.findall(text)):
+                found.update(self.numbers[line] for line in self._anchors[pair]
+                             if next(places(line, text), None) is not None)
         return tuple(sorted(found))
-
-    def _lines_in(self, text: str) -> Iterator[int]:
-        anchors = self._anchors
-        for start, pair in _pairs(text):
-            for offset, line, number in anchors.get(pair, ()):
-                begin = start - offset
-                if (begin >= 0 and text.startswith(line, begin) and not _cuts(text, begin)
-                        and not _cuts(text, begin + len(line))):
-                    yield number
 
 
 def is_telling(line: str) -> bool:
     """Whether a line has two words of letters or digits, by which it can be found."""
-    return next(_pairs(line), None) is not None
-
-
-def _pairs(text: str) -> Iterator[tuple[int, str]]:
-    """(offset, text) of each two neighbouring words with what is between them."""
-    spans = [match.span() for match in _RUN.finditer(text)]
-    for (start, _), (_, end) in pairwise(spans):
-        yield start, text[start:end]
+    return _PAIR.search(line) is not None
 
 
 def _cuts(text: str, at: int) -> bool:
@@ -81,7 +64,7 @@ def in_context(word: str, text: str, original: str) -> bool:
     before it, those behind it, or 15 on each side.
     """
     half = AROUND // 2
-    for at in _places(word, original):
+    for at in places(word, original):
         end = at + len(word)
         if any(stretch in text for stretch in (
                 original[at - AROUND:end] if at >= AROUND else "",
@@ -95,7 +78,8 @@ def in_context(word: str, text: str, original: str) -> bool:
     return False
 
 
-def _places(word: str, text: str) -> Iterator[int]:
+def places(word: str, text: str) -> Iterator[int]:
+    """Where a word or line begins in a text, with no word cut at its ends."""
     at = text.find(word)
     while at >= 0:
         if not _cuts(text, at) and not _cuts(text, at + len(word)):

@@ -13,15 +13,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..compression.laws import Protection, faults, protected_users, tail_start
-from ..compression.pins import Pin, Pins
+from ..compression.laws import GAIN, Protection, faults, protected_users, tail_start
 from ..compression.policies import Policy, find_policy, with_settings
-from ..compression.view import Entry, View, apply, from_payload, prefix_kept
-from ..errors import UsageError
+from ..compression.state import WindowState
+from ..compression.view import Entry, apply, from_payload, prefix_kept
+from ..errors import TraceError, UsageError
 from ..messages import Message
+from ..texts import Texts, language_of
 from ..tokens import Estimator, estimator
 from ..trace import FORMAT, Record
-from .lint import Finding, lint_message, lint_pairing
+from .lint import Fault, Finding, lint_message, lint_pairing
 
 _HANDLE = re.compile(r"handle=(\d+)")
 _LAWS = {1: "pairing", 2: "conservation", 3: "strict gain", 4: "protection"}
@@ -39,9 +40,12 @@ def audit(lines: Sequence[Line]) -> Iterator[Finding]:
     yield from _frame(lines)
     start = next((line.record["payload"] for line in lines
                   if line.record.get("event") == "run_start"), {})
-    yield from _Fold(start).findings(lines)
-    yield from lint_pairing([(line.number, line.record["message"]) for line in lines
-                             if line.record["type"] == "message"],
+    said = [(line.number, line.record["message"]) for line in lines
+            if line.record["type"] == "message"]
+    task = next((message.get("content") for _, message in said
+                 if message.get("role") == "user"), "")
+    yield from _Fold(start, Texts(language_of(str(task)))).findings(lines)
+    yield from lint_pairing(said,
                             ended=bool(lines) and lines[-1].record.get("event") == "run_end")
 
 
@@ -66,15 +70,12 @@ def _frame(lines: Sequence[Line]) -> Iterator[Finding]:
 
 
 class _Fold:
-    """The state that the records make, and what does not fit it."""
+    """The state that the records make (`WindowState`), and what does not fit it."""
 
-    def __init__(self, start: Mapping[str, Any]) -> None:
+    def __init__(self, start: Mapping[str, Any], texts: Texts) -> None:
         self._estimate, self._policy, self._doubt = _governance(start)
         self._window = _mapping(start.get("policy")).get("window") or 0
-        self._view, self._size = View(), 0
-        self._heads: list[int] = []
-        self._users: list[tuple[int, int]] = []
-        self._pins: list[Pin] = []
+        self._state = WindowState(self._estimate, texts)
         self._declared: int | None = None
         self._ids: set[str] = set()
         self._answer: dict[str, Any] = {}
@@ -85,33 +86,28 @@ class _Fold:
         if self._doubt:
             yield Finding(1, "trace", self._doubt)
         for number, record in lines:
-            event = record.get("event")
-            check = self._message if record["type"] == "message" else getattr(
-                self, f"_{event}", None)
-            if check is None:
-                continue
+            event = record.get("event", "message")
             try:
-                for kind, text in check(record if event is None else record["payload"]):
+                for kind, text in self._check(event, record):
                     yield Finding(number, kind, text)
-            except (KeyError, TypeError, IndexError, AttributeError, RuntimeError,
+                self._state.fold(record)
+            except (TraceError, KeyError, TypeError, IndexError, AttributeError,
                     ValueError) as error:
-                yield Finding(number, "trace", f"{event or 'message'}: not as a record of "
-                                               f"its kind ({type(error).__name__}: {error})")
+                yield Finding(number, "trace", f"{event}: not as a record of its kind ({error!r})")
 
-    def _message(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        message: Message = record["message"]
-        yield from lint_message(message, self._ids, first=self._size == 0)
-        entry = Entry(message, self._estimate.message(message), (self._size,))
-        self._view.append(entry)
-        if message["role"] == "system":
-            self._heads.append(self._size)
-        elif message["role"] == "user":
-            self._users.append((self._size, entry.tokens))
-        elif message["role"] == "tool" and self._answer:
-            yield from self._answered(message)
-        self._size += 1
+    def _check(self, event: str, record: Record) -> Iterator[Fault]:
+        """What is wrong with a record, before it is folded."""
+        if event == "message":
+            yield from self._message(record["message"])
+        elif "entries" in record["payload"]:
+            yield from self._change(event, record["payload"])
+        elif check := getattr(self, f"_on_{event}", None):
+            yield from check(record["payload"])
 
-    def _answered(self, message: Message) -> Iterator[tuple[str, str]]:
+    def _message(self, message: Message) -> Iterator[Fault]:
+        yield from lint_message(message, self._ids, first=not self._state.history)
+        if message["role"] != "tool" or not self._answer:
+            return
         told, self._answer = self._answer, {}
         if told["id"] != message["tool_call_id"]:
             yield "trace", f"the tool_result before it is of {told['id']!r}"
@@ -120,24 +116,18 @@ class _Fold:
         if told["ok"] == ("error" in message):
             yield "trace", "the record and the message do not agree whether it failed"
 
-    def _tool_result(self, payload: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    def _on_tool_result(self, payload: dict[str, Any]) -> Iterator[Fault]:
         self._answer = payload
         yield from ()
 
-    def _pin(self, payload: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        index, text = payload.get("index", payload.get("handle")), payload["text"]
-        if isinstance(index, int) and payload.get("ok", True):
-            self._pins.append(Pin(index, text, payload.get("kind", "constraint")))
-        yield from ()
-
-    def _context_compression(self, payload: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    def _change(self, event: str, payload: dict[str, Any]) -> Iterator[Fault]:
+        """A compression, or what an undo or a pin put back; only the first has to gain."""
         change = from_payload(payload)
-        if any(not 0 <= at < len(self._view) for at in change.affected):
-            raise IndexError("an affected index is not in the view")
-        before, after = self._view, apply(self._view, change)
-        self._view = after
-        for law, fault in faults(before, after, change, self._protection(before),
-                                 self._policy.breaks):
+        before = self._state.view
+        after = apply(before, change)
+        exempt = () if event == "context_compression" else (GAIN,)
+        for law, fault in faults(before, after, change, self._protection(),
+                                 (*self._policy.breaks, *exempt)):
             yield f"law {law} ({_LAWS[law]})", f"{change.strategy}: {fault}"
         for key, value in (("before_messages", len(before)), ("after_messages", len(after)),
                            ("before_tokens", before.tokens), ("after_tokens", after.tokens),
@@ -147,42 +137,45 @@ class _Fold:
         for _, entry in change.inserts:
             yield from self._entry(entry)
 
-    def _entry(self, entry: Entry) -> Iterator[tuple[str, str]]:
+    def _entry(self, entry: Entry) -> Iterator[Fault]:
         tokens = self._estimate.message(entry.message)
         if entry.tokens != tokens:
             yield "trace", f"an entry of {tokens} tokens is said to have {entry.tokens}"
         for number in map(int, _HANDLE.findall(entry.message["content"])):
-            if number >= self._size:
+            if number >= len(self._state.history):
                 yield "law 9 (honesty)", f"handle {number} points at nothing"
 
-    def _model_call(self, payload: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        if payload["messages"] != len(self._view):
-            yield "trace", f"{payload['messages']} messages sent, the view has {len(self._view)}"
+    def _on_model_call(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
+        view = self._state.view
+        if payload["messages"] != len(view):
+            yield "trace", f"{payload['messages']} messages sent, the view has {len(view)}"
         if "tokens" not in payload:
             return
-        declared = payload["tokens"] - self._view.tokens
-        if self._declared is None and declared >= 0:
-            self._declared = declared
-        elif declared != self._declared:
+        declared = payload["tokens"] - view.tokens
+        if declared < 0 or self._declared not in (None, declared):
             yield "trace", (f"{payload['tokens']} tokens sent, rebuilt it is "
-                            f"{self._view.tokens + (self._declared or 0)}")
+                            f"{view.tokens + (self._declared or 0)}")
+        else:
+            self._declared = declared
 
-    def _settings(self, payload: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def _on_settings(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
         self._declared = None  # other tools, perhaps; counted anew
         yield from ()
 
-    def _run_end(self, payload: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        if payload["final_messages"] != len(self._view):
-            yield "trace", f"ends with {payload['final_messages']} messages, the view has {len(self._view)}"
-        if "final_tokens" in payload and payload["final_tokens"] != self._view.tokens + (
-                self._declared or 0):
-            yield "trace", f"ends with {payload['final_tokens']} tokens, the view has {self._view.tokens}"
+    def _on_run_end(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
+        view = self._state.view
+        if payload["final_messages"] != len(view):
+            yield "trace", f"ends with {payload['final_messages']} messages, the view has {len(view)}"
+        tokens = view.tokens + (self._declared or 0)
+        if payload.get("final_tokens", tokens) != tokens:
+            yield "trace", f"ends with {payload['final_tokens']} tokens, the view has {tokens}"
 
-    def _protection(self, view: View) -> Protection:
-        users = protected_users(self._users, int(self._policy.user_share * self._window))
-        return Protection(frozenset(users.union(self._heads)),
-                          tail_start(view, self._policy.protect_last),
-                          self._policy.shorten_tail, Pins(tuple(self._pins)))
+    def _protection(self) -> Protection:
+        state, policy = self._state, self._policy
+        users = protected_users(state.users, int(policy.user_share * self._window))
+        return Protection(frozenset(users.union(state.heads)),
+                          tail_start(state.view, policy.protect_last), policy.shorten_tail,
+                          state.pins, state.history)
 
 
 def _governance(start: Mapping[str, Any]) -> tuple[Estimator, Policy, str]:

@@ -117,7 +117,10 @@ def _messages(unit: Unit, log: Log, language: int) -> Iterator[tuple[int | None,
 
 
 def _steps(messages: list[Message]) -> list[int]:
-    """The step of each message: assistant messages in a row are one step."""
+    """The step of each message: that of the call that made it, or will first see it.
+
+    Assistant messages in a row are one step, and results belong to the step of their call.
+    """
     steps: list[int] = []
     calls, before = 0, ""
     for message in messages:
@@ -125,6 +128,6 @@ def _steps(messages: list[Message]) -> list[int]:
             calls += before != "assistant"
             steps.append(calls - 1)
         else:
-            steps.append(calls)
+            steps.append(calls - (message["role"] == "tool" and calls > 0))
         before = message["role"]
     return steps

@@ -1,0 +1,93 @@
+"""Milestone 6: exactly what the model got at a step, and what changed since the last one.
+
+Each entry: its place in the view, the history messages it stands for, role and tool,
+how it stands there, its tokens; below it the text, and the calls it asks for. Control
+characters are shown as escapes: what a tool printed must not reach the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from ..compression.view import Entry, View
+from ..errors import UsageError
+from ..messages import calls_of
+from .look import steps_at
+from .steps import Taken, views
+
+INDENT = "    "
+
+
+def show_step(path: str, step: int | None, diff: bool) -> Iterator[str]:
+    """The lines about one step, or with `diff` about what each step changed.
+
+    Raises `UsageError` where there is no such step.
+    """
+    for name, steps, _ in steps_at(path):
+        if step is not None and all(taken.step != step for taken in steps):
+            last = max((taken.step for taken in steps), default=None)
+            raise UsageError(f"there is no step {step}", place=path, value=step,
+                             remedy="no model was called in it" if last is None
+                             else f"steps are 0 to {last}")
+        yield from _lines(steps, step, diff)
+
+
+def _lines(steps: Sequence[Taken], step: int | None, diff: bool) -> Iterator[str]:
+    before: list[Entry] = []
+    for taken, view in views(steps):
+        if step is None or taken.step == step:
+            yield f"step {taken.step}: {len(view)} messages, {view.tokens} tokens"
+            yield from _changed(before, view, taken) if diff else _whole(view)
+        before = list(view.entries)
+
+
+def _whole(view: View) -> Iterator[str]:
+    for at, entry in enumerate(view.entries):
+        yield from _entry(f"[{at}]", entry)
+
+
+def _changed(before: Sequence[Entry], view: View, taken: Taken) -> Iterator[str]:
+    """What left the view (-), what came (+), each change of the step first."""
+    for record in taken.changes:
+        payload = record["payload"]
+        yield (f"{INDENT}{payload['strategy']} ({payload['trigger']}): "
+               f"{payload['before_tokens']} -> {payload['after_tokens']} tokens")
+    old, new = {id(entry) for entry in before}, {id(entry) for entry in view.entries}
+    for at, entry in enumerate(before):
+        if id(entry) not in new:
+            yield from _entry(f"- [{at}]", entry)
+    for at, entry in enumerate(view.entries):
+        if id(entry) not in old:
+            yield from _entry(f"+ [{at}]", entry)
+
+
+def _entry(mark: str, entry: Entry) -> Iterator[str]:
+    message = entry.message
+    names = " ".join(filter(None, (message["role"], message.get("name", ""))))
+    yield f"{mark} {_span(entry.stands_for)} {names}, {entry.how}, {entry.tokens} tokens"
+    for line in message["content"].splitlines():
+        yield INDENT + printable(line)
+    for made in calls_of(message):
+        said = made["invalid"] if "invalid" in made else json.dumps(
+            made["arguments"], ensure_ascii=False)
+        yield f"{INDENT}-> {printable(made['name'])} {printable(said)}"
+
+
+def _span(indexes: Sequence[int]) -> str:
+    """`#7`, `#2-9` or `#2-9 (5)` for five of them; `(attached)` for none."""
+    if not indexes:
+        return "(attached)"
+    first, last = indexes[0], indexes[-1]
+    if first == last:
+        return f"#{first}"
+    missing = last - first + 1 - len(indexes)
+    return f"#{first}-{last}" + (f" ({len(indexes)})" if missing else "")
+
+
+def printable(text: str) -> str:
+    """Text without control characters: each stands as its escape."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char == "\t" else
+                   char.encode("unicode_escape").decode("ascii") for char in text)
