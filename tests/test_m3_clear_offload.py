@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 
 from mini_agent.compression.clear import digest, first_sentence
+from mini_agent.compression.pins import Pin
 from mini_agent.compression.policies import find_policy, with_settings
 from mini_agent.compression.store import MemoryShelf
 from mini_agent.errors import PromptTooLongError, StrategyError
@@ -179,6 +180,27 @@ class Offload(unittest.TestCase):
         head, _, body = desk.ask()[3]["content"].partition("\n")
         self.assertIn("; the first 2000 characters, 1 lines stand below (the last one is cut); ", head)
         self.assertEqual(body, "y" * 2_000)
+
+    def test_a_result_that_begins_with_the_mark_moves_like_any_other(self) -> None:
+        """What a tool printed is text, also where it looks like a preview of ours."""
+        desk = self.desk()
+        desk.round("x", "[offloaded #9: 1 characters, 1 lines; x]\n" + "row of nine\n" * 5_000)
+        self.assertTrue(desk.ask()[3]["content"].startswith("[offloaded #3: 60041 characters, 5001 "))
+
+    def test_a_result_just_over_the_limit_that_would_grow_stays(self) -> None:
+        """51 characters over a limit of 50: the preview's header alone has more, nothing moves."""
+        desk = self.desk(2_000_000, scale=False, max_chars=50)
+        desk.round("x", "y" * 51)
+        self.assertEqual(desk.ask()[3]["content"], "y" * 51)
+        self.assertEqual((desk.shelf.results, desk.records), ({}, []))
+
+    def test_a_pin_in_an_offloaded_result_is_carried_word_for_word(self) -> None:
+        """The pinned line stands below the preview, which ends long before it."""
+        desk = self.desk()
+        desk.round("x", "row of nine\n" * 5_000 + "port = 9090\n")
+        desk.window.take_in(desk.history)
+        desk.window.pin(Pin(3, "port = 9090", "parameter"), desk.step, "user")
+        self.assertTrue(desk.ask()[3]["content"].endswith("- parameter: port = 9090"))
 
     def test_what_was_read_back_is_never_stored_again(self) -> None:
         """Results of `read_result` and `recall` are kept already."""

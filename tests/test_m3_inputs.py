@@ -7,7 +7,8 @@ import unittest
 from typing import Any
 
 from mini_agent.compression.budget import make_budget
-from mini_agent.compression.inputs import DescribeTool
+from mini_agent.compression.inputs import DescribeTool, Inputs
+from mini_agent.compression.inputs import InputBudget as LeanSettings
 from mini_agent.compression.policies import find_policy, with_settings
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.window import ContextWindow
@@ -159,6 +160,15 @@ class InputBudget(unittest.TestCase):
         again.make_ready(state.history, 2)
         self.assertEqual(again.declared(self.box.declarations()), list(self.told[-1].values()))
         self.assertEqual(again.tokens, self.window.tokens)
+
+    def test_what_our_own_texts_name_is_always_whole(self) -> None:
+        """A placeholder that names `read_result` must not name a tool that was left out."""
+        inputs = Inputs([{"name": name, "description": "A. B.", "parameters": {}}
+                         for name in ("other", "read_result", "recall", "describe_tool")],
+                        estimator("chars4"), Texts(), LeanSettings(share=0.0))
+        state = WindowState(estimator("chars4"))
+        inputs.settle(0, state, 1_000, lambda name, **payload: state.settings.update(payload))
+        self.assertEqual(state.settings["inputs"], {"other": "out"})
 
     def test_what_always_has_to_be_whole_stays_whole(self) -> None:
         """The setting `always` spares tools by name."""

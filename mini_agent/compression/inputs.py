@@ -27,6 +27,7 @@ from .view import Change, View
 Declaration = Mapping[str, Any]
 Record = Callable[..., None]
 DESCRIBE = "describe_tool"
+NAMED = (DESCRIBE, "read_result", "recall")  # our own texts speak of them
 SHORT, OUT = "short", "out"
 
 
@@ -64,6 +65,7 @@ class Inputs:
                  settings: InputBudget | None = None) -> None:
         self._whole = {tool["name"]: tool for tool in declarations}
         self._estimate, self._texts, self._settings = estimate, texts, settings
+        self._counted = False  # whether the forms of the session were
 
     def settle(self, step: int, state: WindowState, window: int | None, record: Record) -> None:
         """Before a request: judge once, then give what was asked for since; both are recorded."""
@@ -76,8 +78,9 @@ class Inputs:
         elif wanted := [name for name in _asked_for(state) if name in forms]:
             kept = {name: form for name, form in forms.items() if name not in wanted}
             self._send(step, state, record, kept, expanded=wanted)
-        elif forms:
-            state.declared = self._tokens(forms)  # where a session is resumed
+        elif forms and not self._counted:
+            self._counted = True
+            state.declared = self._tokens(forms)  # of a session that is resumed
 
     def sent(self, declarations: Sequence[Declaration], state: WindowState) -> list[dict[str, Any]]:
         """These declarations as they are to be sent."""
@@ -86,6 +89,7 @@ class Inputs:
     def _send(self, step: int, state: WindowState, record: Record, forms: dict[str, str],
               **facts: Any) -> None:
         """Send the tools in these forms from now on, and say so."""
+        self._counted = True
         after = self._tokens(forms)
         record("settings", step=step, strategy=InputBudget.name, inputs=forms,
                before_tokens=state.declared, after_tokens=after, **facts)
@@ -94,7 +98,7 @@ class Inputs:
     def _judge(self, limit: int, history: Sequence[Message]) -> dict[str, str]:
         """The declarations smaller from the last one on, until they are within `limit` tokens."""
         told = "\n".join(message["content"] for message in history)
-        spared = {DESCRIBE, *(self._settings.always if self._settings else ())}
+        spared = {*NAMED, *(self._settings.always if self._settings else ())}
         free = [name for name in reversed(self._whole) if name not in spared and name not in told]
         forms: dict[str, str] = {}
         for form in (SHORT, OUT) if DESCRIBE in self._whole else (SHORT,):

@@ -109,9 +109,8 @@ class RunShelf:
             try:
                 unfinished.write_bytes(data)
                 os.replace(unfinished, path)
-            except OSError:
+            finally:  # an interrupt leaves nothing half done either
                 unfinished.unlink(missing_ok=True)
-                raise
 
     def unknown(self, indexes: Iterable[int]) -> list[int]:
         """Those that are not in the store. Raises `StrategyError`."""
