@@ -15,6 +15,8 @@ from .messages import Call, Message, answered, calls_of, groups
 
 READ, CHANGED = "read", "changed"
 _PATHS = ("path", "file_path", "filepath", "filename", "file", "absolute_path", "notebook_path")
+_TELLING = (*_PATHS, "command", "cmd", "pattern", "query", "url", "handle")
+TARGET_CHARS = 100  # of the argument that tells what a call was about
 _READS = {"read", "view", "open", "cat"}
 _CHANGES = {"write", "edit", "multiedit", "create", "replace", "insert", "append", "patch"}
 _LOOKS = {"search", "list", "grep", "find", "glob", "tree"}
@@ -48,6 +50,17 @@ def kind(call: Call) -> str:
     if "view" in words:
         return READ
     return CHANGED if words & _CHANGES else READ if words & _READS else ""
+
+
+def described(name: str, made: Call | None) -> str:
+    """A tool and what it was called for: its telling argument, on one line."""
+    arguments = made["arguments"] if made else {}
+    known = [arguments[key] for key in _TELLING if key in arguments]
+    values = [value for value in [*known, *arguments.values()] if isinstance(value, (str, int))]
+    about = " ".join(str(values[0]).split()) if values else ""
+    if len(about) > TARGET_CHARS:
+        about = about[:TARGET_CHARS] + "..."
+    return f"{name} {about}".strip()
 
 
 def deeds(messages: Sequence[Message]) -> Iterator[Deed]:

@@ -10,6 +10,27 @@ from __future__ import annotations
 
 from typing import Any
 
+_LAST_RESORT = {"strategy": "admission", "settings": {"last_resort": True}}
+_DIGEST = {"source": "this project, by a prototype on 50 recorded sessions",
+           "user_share": .15, "protect_last": 1}
+_DIGESTS: tuple[dict[str, Any], ...] = (
+    {"name": "digest_full", "about": "what is old gives way to a digest: lines word for word, "
+     "chosen by what they cover; forgets least", "target": "65%", **_DIGEST,
+     "ladder": [{"strategy": "coverage_digest"}, _LAST_RESORT]},
+    {"name": "digest", "about": "the same, and a large result is cut once, on arrival; the "
+     "default in live use", "target": "65%", **_DIGEST,
+     "ladder": [{"strategy": "admission", "trigger": 0}, {"strategy": "coverage_digest"},
+                _LAST_RESORT]},
+    {"name": "digest_lean", "about": "the same with a smaller view, for long sessions",
+     "target": "40%", **_DIGEST,
+     "ladder": [{"strategy": "admission", "trigger": 0},
+                {"strategy": "coverage_digest", "settings": {"digest": .3}}, _LAST_RESORT]},
+    {"name": "digest_minimal", "about": "the same with the smallest view: the cheapest that "
+     "forgets less than the known ones", "trigger": "90%", "target": "25%", **_DIGEST,
+     "ladder": [{"strategy": "admission", "trigger": 0, "settings": {"share": .03}},
+                {"strategy": "coverage_digest", "settings": {"digest": .2}}, _LAST_RESORT]},
+)
+
 POLICIES: tuple[dict[str, Any], ...] = (
     {"name": "none", "source": "the baseline", "about": "everything is sent, nothing is done",
      "ladder": []},
@@ -124,4 +145,5 @@ POLICIES: tuple[dict[str, Any], ...] = (
      "ladder": [{"strategy": "input_budget", "trigger": 0},
                 {"strategy": "tool_result_clipping", "settings": {"keep": "errors"}},
                 {"strategy": "rolling_summary"}, {"strategy": "sliding_window"}]},
+    *_DIGESTS,
 )

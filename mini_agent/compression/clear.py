@@ -14,14 +14,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..actions import described
 from ..messages import Call, Message, answered, calls_of
 from ..words import rows_of
 from .scene import Scene
 from .shrink import error_code, results, shorten
 from .view import Change, Entry, View
 
-TARGETS = ("path", "file_path", "file", "command", "cmd", "pattern", "query", "url", "handle")
-TARGET_CHARS = 100  # of the argument that tells what a call was about
 ANSWER_CHARS = 200  # of the sentence that answered it
 _SENTENCE = re.compile(r".+?(?:[.!?](?=\s|$)|[。！？])|.+")
 
@@ -107,17 +106,6 @@ def call_of(history: Sequence[Message], index: int) -> Call | None:
     found = answered(history[start], history[start + 1:stop])
     position = index - start - 1
     return next((made for made, at in zip(calls_of(history[start]), found) if at == position), None)
-
-
-def described(name: str, made: Call | None) -> str:
-    """A tool and what it was called for: its telling argument, on one line."""
-    arguments = made["arguments"] if made else {}
-    known = [arguments[key] for key in TARGETS if key in arguments]
-    values = [value for value in [*known, *arguments.values()] if isinstance(value, (str, int))]
-    target = " ".join(str(values[0]).split()) if values else ""
-    if len(target) > TARGET_CHARS:
-        target = target[:TARGET_CHARS] + "..."
-    return f"{name} {target}".strip()
 
 
 def answer_to(history: Sequence[Message], index: int) -> str:

@@ -18,6 +18,7 @@ from ..models.base import Model
 from ..texts import Texts
 from ..trace import Tracer
 from .budget import Budget, tokens_at
+from .index import HistoryIndex
 from .laws import Protection, check, protected_users, tail_start
 from .policies import ALWAYS, Policy, Rung
 from .scene import Scene, Shelf, Strategy
@@ -60,6 +61,7 @@ class Ladder:
         for note in state.summaries:
             self._summariser.learn(note)
         self._shelf = shelf
+        self._index = HistoryIndex(state.history)
         self._tools = frozenset(tool["name"] for tool in tools)
         state.declared = state.estimate.declarations(tools) if tools else 0
 
@@ -194,7 +196,7 @@ class Ladder:
         return Scene(turn.step, state.history, goal, self.budget, state.estimate, self.texts,
                      self.protection(), state.sent, self.policy.frozen, self._summariser,
                      state.pins, self._tools, self._shelf, state.stages, state.rounds, turn.trigger,
-                     turn.focus)
+                     turn.focus, self._index)
 
     def protection(self) -> Protection:
         """What may not be touched as things stand."""

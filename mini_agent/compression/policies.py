@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
+from .admission import Admission
 from .catalogue import POLICIES
 from .clear import ToolResultClearing
 from .collapse import HardCollapse, StateCard
+from .digest import CoverageDigest
 from .drop import Recall, SlidingWindow
 from .inputs import InputBudget
 from .handoff import ContextReset, FullSummary, HandoffFive, HandoffForm, HandoffNote
@@ -28,7 +30,8 @@ from .summarise import RollingSummary, SegmentedSummary, StageSummary
 STRATEGIES: dict[str, type[Strategy]] = {made.name: made for made in (
     SlidingWindow, ToolResultAging, ToolResultClipping, ToolResultClearing, ResultOffload, Recall, InputBudget,
     RollingSummary, SegmentedSummary, StageSummary, FullSummary, HandoffNote, HandoffForm,
-    HandoffFive, ContextReset, HardCollapse, StateCard)}
+    HandoffFive, ContextReset, HardCollapse, StateCard, Admission,
+    CoverageDigest)}
 
 ALWAYS = 0  # the trigger of a rung that is taken before every call, and not only in need
 

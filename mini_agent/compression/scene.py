@@ -8,13 +8,14 @@ and keeps nothing between calls.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from ..messages import Message
 from ..texts import Texts
 from ..tokens import Estimator
 from .budget import Budget
+from .index import HistoryIndex
 from .laws import Protection
 from .pins import Pins
 from .view import Change, Entry, View
@@ -68,6 +69,7 @@ class Scene:
     `stages` are the stages of the work that have ended, oldest first; `rounds` says
     how many summaries this session has had. `trigger` is what the ladder is taken for
     (threshold, stage, overflow, manual), `focus` what a user who asked for it cares for.
+    `index` knows the lines and words of the history, as far as it was told to `grow`.
     """
 
     step: int
@@ -87,6 +89,7 @@ class Scene:
     rounds: int = 0
     trigger: str = "threshold"
     focus: str = ""
+    index: HistoryIndex = field(default_factory=lambda: HistoryIndex(()))
 
     def entry(self, message: Message, stands_for: Sequence[int], how: str) -> Entry:
         """An entry with its tokens counted; its text carries the pins of what it stands for."""

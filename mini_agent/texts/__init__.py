@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from .digest import DIGEST
 from .lab import LAB
 from .paths import PATHS
 from .summaries import SUMMARIES
@@ -79,6 +80,7 @@ TEXTS: dict[str, tuple[str, str]] = {
                         "ERROR NO_RESULT: 此调用的结果不存在"),
     "summary_cut": ("[cut off here: the summary reached the longest answer allowed]",
                     "[至此截断:摘要已达到允许的最大长度]"),
+    **DIGEST,
     **LAB,
     **PATHS,
     **TOOLS,

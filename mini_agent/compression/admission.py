@@ -1,0 +1,163 @@
+"""Milestone 3: a large result is cut once, on arrival, and never again.
+
+A result over a share of the window is cut before the model has seen it: by choosing
+lines, the first and last two and then the most telling, in their order, each gap with
+its size, under a header that says how much is missing and how the whole can be had.
+What the model has seen stays as it was, so no prefix breaks; only where nothing else
+helps, `last_resort` cuts seen ones too. What is left out: all that is old (`digest.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..texts import Texts
+from ..words import rows_of
+from .coverage import choose
+from .index import HistoryIndex
+from .scene import Scene
+from .shrink import error_code, shorten
+from .units import spans
+from .view import Change, Entry, View
+
+ENDS = 2    # pieces that stay in any case, at the beginning and at the end
+FIT = .97   # of the room is filled, since costs of lines are rough
+LEAST = 80  # tokens of a cut result: its header, and something under it
+ASKED = ("read_result", "recall")  # tools whose answer was asked for in this size
+
+
+@dataclass(frozen=True)
+class Admission:
+    """Results over `share` of the window keep lines of `keep` of that size.
+
+    `choice` is "lines", by what they cover, or "ends", inwards from both ends. As
+    `last_resort` it is asked in need, and cuts the largest results of the view to one
+    size, whatever was sent, so that the view fits its hard limit.
+    """
+
+    name: ClassVar[str] = "admission"
+    asks_model: ClassVar[bool] = False
+    tools: ClassVar[tuple[str, ...]] = ("read_result",)
+    CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {"choice": ("lines", "ends")}
+    share: float = .0625
+    keep: float = .6
+    choice: str = "lines"
+    last_resort: bool = False
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """One change for all results that are too large, None if there is none."""
+        if self.last_resort:
+            found = [at for at, entry in enumerate(view.entries) if entry.message["role"] == "tool"]
+            size = limit = common_size([view[at].tokens for at in found],
+                                       view.tokens - _allowed(scene))
+        else:
+            found = [at for at in range(scene.sent, len(view)) if _is_new(view[at])]
+            limit = int(self.share * (scene.budget.window or view.tokens))
+            size = int(self.keep * limit)
+        large = [at for at in found if view[at].tokens > max(LEAST, limit)]
+        return shorten(self.name, view, scene, large, lambda entry: self._render(
+            entry, scene, max(LEAST, size)))
+
+    def _render(self, entry: Entry, scene: Scene, limit: int) -> str:
+        index, = entry.stands_for
+        content = scene.history[index]["content"]
+        pieces = Pieces(content, scene.index.grow().lines[index], scene.index)
+        best = pieces.by_ends() if self.choice == "ends" else pieces.by_value(FIT * limit)
+        while True:
+            body, kept, chars = pieces.render(best, scene.texts)
+            header = scene.texts("admitted", index=index, kept=kept, lines=pieces.rows,
+                                 kept_chars=chars, chars=len(content),
+                                 code=error_code(entry.message, scene.texts),
+                                 way_back=scene.way_back(index))
+            text = f"{header}\n{body}"
+            tokens = scene.estimate.text(text)
+            if tokens <= limit or not best:
+                return text
+            del best[int(len(best) * FIT * limit / tokens):]
+
+
+def _is_new(entry: Entry) -> bool:
+    return (entry.message["role"] == "tool" and entry.how == "verbatim"
+            and entry.message["name"] not in ASKED)
+
+
+def _allowed(scene: Scene) -> int:
+    """Tokens that the view may have: the goal, which is for the target, for the hard limit."""
+    budget = scene.budget
+    return scene.goal * budget.hard // budget.target if budget.target else scene.goal
+
+
+def common_size(sizes: Sequence[int], excess: int) -> int:
+    """The size to which the largest have to be cut so that `excess` tokens go.
+
+    Without excess it is the largest size: nothing has to be cut.
+    """
+    rising = sorted(sizes)
+    level = rising[-1] if rising else 0
+    for count, below in enumerate(reversed([0, *rising[:-1]]), 1):
+        if excess <= 0:
+            break
+        freed = min(excess, (level - below) * count)
+        level -= -(-freed // count)
+        excess -= freed
+    return level
+
+
+class Pieces:
+    """A result in the units that can be kept of it. A piece is a number from 0."""
+
+    def __init__(self, content: str, numbers: Sequence[int], index: HistoryIndex) -> None:
+        self._content, self._numbers, self._index = content, numbers, index
+        self._spans = list(spans(content))
+        self.rows = len(rows_of(content))
+
+    def by_ends(self) -> list[int]:
+        """All pieces, from both ends inwards."""
+        count = len(self._spans)
+        return list(dict.fromkeys(at for pair in zip(range(count), reversed(range(count)))
+                                  for at in pair))
+
+    def by_value(self, room: float) -> list[int]:
+        """The ends, then the pieces that cover most for their size, the best first."""
+        places: dict[int, int] = {}
+        for at, number in enumerate(self._numbers):
+            places.setdefault(number, at)
+        count = len(self._spans)
+        ends = [*range(min(ENDS, count)), *range(max(0, count - ENDS), count)]
+        chosen = choose(self._index, places, (), room, heading=0)
+        return list(dict.fromkeys([*ends, *(places[number] for number in chosen)]))
+
+    def render(self, best: Sequence[int], texts: Texts) -> tuple[str, int, int]:
+        """The text of these pieces with the gaps marked; the rows and characters kept of it."""
+        content, out = self._content, list[str]()
+        rows = chars = end = 0
+        for start, stop in self._ranges(best, texts):
+            gap = content[end:start]
+            out += [_mark(gap, texts), content[start:stop]]
+            rows += content.count("\n", start, stop) + (end == 0 or "\n" in gap)
+            chars += stop - start
+            end = stop
+        return "".join([*out, _mark(content[end:], texts)]), rows, chars
+
+    def _ranges(self, best: Sequence[int], texts: Texts) -> list[tuple[int, int]]:
+        """Where the kept text begins and ends: no gap is smaller than its mark."""
+        found: list[tuple[int, int]] = []
+        for at in sorted(best):
+            start, stop = self._spans[at]
+            end = found[-1][1] if found else 0
+            if start - end <= len(_mark(self._content[end:start], texts)):
+                start = found.pop()[0] if found else 0
+            found.append((start, stop))
+        return found
+
+
+def _mark(gap: str, texts: Texts) -> str:
+    """What stands for a gap: so many lines, or characters where a line is in pieces."""
+    before, *between, after = gap.split("\n") if "\n" in gap else (gap, "")
+    if not gap.strip():
+        return ""
+    if between and not before.strip() and not after.strip():
+        return f"\n{texts('clip_gap', count=len(between))}\n{after}"
+    return f"\n{texts('admitted_gap', count=len(gap))}\n"

@@ -1,0 +1,133 @@
+"""Milestone 3: one message of lines copied word for word, in place of all that is old.
+
+`coverage_digest` makes its digest anew from the originals each time it is asked: a
+header, the pins, a card for the reader (`digest_card.py`), then lines chosen by
+`coverage.py`, in their old order under handles that `read_result` follows. No model is
+asked, so nothing can be invented. What is left out: the newest messages, which stay as
+they are, and the users' words, which stay as far as the policy says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..messages import calls_of, groups, text_of, user
+from .coverage import candidates, choose
+from .digest_card import card
+from .index import HistoryIndex
+from .scene import Scene
+from .view import Change, Entry, View
+
+LEAST = 20     # a digest gets a window's 20th even where the tail leaves nothing
+CARD = 8       # an 8th of the digest at most is for the card
+FIT = .97      # of the room is filled at first, since costs of lines are rough
+
+
+@dataclass(frozen=True)
+class CoverageDigest:
+    """All that is older than the tail becomes one digest.
+
+    `digest`: its size as a share of the window, at most; the tail gets what is left of
+    the goal. `value` are the "chances" of words or their document "frequency"; `coverage`
+    and `card` switch a part off, to see what it is worth.
+    """
+
+    name: ClassVar[str] = "coverage_digest"
+    asks_model: ClassVar[bool] = False
+    tools: ClassVar[tuple[str, ...]] = ("read_result",)
+    CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {"value": ("chances", "frequency")}
+    digest: float = .4
+    value: str = "chances"
+    coverage: bool = True
+    card: bool = True
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """The digest of all that may go, None where it would not be smaller."""
+        room = self._room(view, scene)
+        tail = tail_start(view, scene, scene.goal - room)
+        old = [at for at in range(tail) if not stays(view[at], scene)]
+        if all(view[at].how == "summary" for at in old):
+            return None
+        before = sum(view[at].tokens for at in old)
+        least = (scene.budget.window or view.tokens) // LEAST
+        limit = min(before - 1, max(least, min(room, scene.goal - (view.tokens - before))))
+        gone = set(old)
+        kept = [entry for at, entry in enumerate(view.entries) if at not in gone]
+        covered = sorted(index for at in old for index in view[at].stands_for)
+        entry = self._entry(scene, kept, covered, limit)
+        return None if entry.tokens >= before else Change(self.name, tuple(old), ((old[0], entry),))
+
+    def _room(self, view: View, scene: Scene) -> int:
+        """Tokens for the digest: its share, and less where the goal is below the target."""
+        room = self.digest * (scene.budget.window or view.tokens)
+        target = scene.budget.target or view.tokens
+        return int(room * min(1.0, scene.goal / target)) if target else 0
+
+    def _entry(self, scene: Scene, kept: Sequence[Entry], covered: Sequence[int],
+               limit: int) -> Entry:
+        """A digest of at most `limit` tokens, as far as pins and header allow."""
+        index = scene.index.grow()
+        top = self._top(scene, covered, limit)
+        room = FIT * (limit - scene.estimate.message(user(top)))
+        held = {word for entry in kept for word in words_of(index, entry)}
+        chosen = choose(index, candidates(index, covered, room), held, room,
+                        value=self.value, coverage=self.coverage)
+        while True:
+            body = "\n".join([top, *copied(scene, chosen)])
+            entry = scene.entry(user(body), covered, "summary")
+            if entry.tokens <= limit or not chosen:
+                return entry
+            del chosen[int(len(chosen) * FIT * limit / entry.tokens):]
+
+    def _top(self, scene: Scene, covered: Sequence[int], limit: int) -> str:
+        way_back = "tool" if "read_result" in scene.tools else "log"
+        header = scene.texts("digest_header", count=len(covered), first=covered[0],
+                             last=covered[-1], way_back=scene.texts(f"way_back_any_{way_back}"))
+        top = scene.pins.carry(header, covered)
+        return "\n".join([top, *card(scene, covered, limit // CARD)]) if self.card else top
+
+
+def stays(entry: Entry, scene: Scene) -> bool:
+    """Whether an entry is protected as it stands, wherever it is."""
+    return entry.how == "verbatim" and not scene.protection.verbatim.isdisjoint(entry.stands_for)
+
+
+def tail_start(view: View, scene: Scene, room: int) -> int:
+    """View index from which on all stays: whole groups, as many as `room` tokens hold."""
+    start = scene.protection.tail
+    left = room - sum(entry.tokens for entry in view.entries if stays(entry, scene))
+    for group in reversed(list(groups([entry.message for entry in view.entries]))):
+        left -= sum(view[at].tokens for at in group if not stays(view[at], scene))
+        if left < 0:
+            break
+        start = min(start, group.start)
+    return start
+
+
+def words_of(index: HistoryIndex, entry: Entry) -> Iterable[int]:
+    """The numbers of the words that an entry holds."""
+    if entry.how != "verbatim":
+        return index.words_of(text_of(entry.message))
+    return (word for message in entry.stands_for for number in index.lines[message]
+            for word in index.words_in[number])
+
+
+def copied(scene: Scene, chosen: Iterable[int]) -> Iterator[str]:
+    """These lines under the handles of their messages, in their old order."""
+    index = scene.index
+    wanted = set(chosen)
+    for message in sorted({index.last[number] for number in wanted}):
+        yield handle(scene, message)
+        yield from (index.texts[number] for number in dict.fromkeys(index.lines[message])
+                    if number in wanted and index.last[number] == message)
+
+
+def handle(scene: Scene, index: int) -> str:
+    """`[#12 read_file src/app.py]`: what the lines under it are from. A call has a `>`."""
+    message = scene.history[index]
+    label = scene.index.labels[index]
+    if message["role"] == "tool":
+        return f"[#{index} {label}]"
+    return f"[#{index} > {label}]" if calls_of(message) else f"[#{index} {message['role']}]"

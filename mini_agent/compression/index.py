@@ -1,0 +1,146 @@
+"""Milestone 3: what stands in the messages of a history, taken once a message.
+
+The digest chooses lines by the identifiers in them, so it would ask at each compression
+what it has asked before. The answers are facts about messages that never change: they
+are kept here, beside the history, and grow with it. A line that stands in many messages
+is kept once and belongs to the newest of them. Lines and words are numbers; what is
+known of a number stands in a list a fact, which can be read a hundred thousand times in
+a few milliseconds.
+
+It is a cache and nothing else: an index made anew equals one that has grown with the
+history, so no record has to tell of it. What is left out: what a word or a line is
+worth (`chances.py`), which lines are chosen (`coverage.py`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from ..actions import described, kind, target
+from ..messages import Message, calls_of, text_of
+from ..words import GENERAL, pieces, words
+from .units import kind_of, units
+
+BYTES_A_TOKEN = 4  # of UTF-8: rough, but lines are only weighed against each other
+
+
+class HistoryIndex:
+    """Lines, words, calls and files of a history. All lists grow, none is changed by others.
+
+    By message: `lines` (numbers, in order), `labels` (the call that it made or answers).
+    By line: `texts`, `words_in` (numbers, each once), `kinds`, `costs` (tokens, roughly),
+    `last` (the newest message that has it), `quoted` (how many assistant messages have it).
+    By word: `names`, `used` (how many assistant messages have it), `read` (how many others),
+    `newest` (the newest message that has it), `home` (the newest line that has it).
+    `files`: by path what was done to it where, (message, deed); the newest path last.
+    """
+
+    def __init__(self, history: Sequence[Message]) -> None:
+        self._history = history
+        self.lines: list[tuple[int, ...]] = []
+        self.labels: list[str] = []
+        self.texts: list[str] = []
+        self.words_in: list[tuple[int, ...]] = []
+        self.kinds: list[int] = []
+        self.costs: list[float] = []
+        self.last: list[int] = []
+        self.quoted: list[int] = []
+        self.names: list[str] = []
+        self.used: list[int] = []
+        self.read: list[int] = []
+        self.newest: list[int] = []
+        self.home: list[int] = []
+        self.others = 0  # messages that are not the assistant's
+        self.files: dict[str, list[tuple[int, str]]] = {}
+        self._line_numbers: dict[str, int] = {}
+        self._word_numbers: dict[str, int | None] = {}  # None: a word that tells nothing
+        self._recently: dict[int, None] = {}            # words that the assistant used, newest last
+        self._open: dict[str, deque[tuple[str, str, str]]] = {}  # calls without a result, by id
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def grow(self) -> HistoryIndex:
+        """Take in what the history has gained; returns itself."""
+        for index in range(len(self.lines), len(self._history)):
+            message = self._history[index]
+            self._take_words(index, message)
+            self._take_calls(index, message)
+        return self
+
+    def words_of(self, text: str) -> Iterator[int]:
+        """The numbers of the words in a text of any size that some message has."""
+        known = self._word_numbers
+        for piece in pieces(text):
+            if (number := known.get(piece)) is not None:
+                yield number
+
+    def recently_used(self, count: int) -> Iterator[int]:
+        """The words that the assistant has used, the newest first, at most `count`."""
+        return islice(reversed(self._recently), count)
+
+    def _take_words(self, index: int, message: Message) -> None:
+        mine = message["role"] == "assistant"
+        numbers = tuple(self._line(unit, "error" in message) for unit in units(text_of(message)))
+        self.lines.append(numbers)
+        self.others += not mine
+        held: dict[int, int] = {}
+        for number in numbers:
+            self.last[number] = index
+            self.quoted[number] += mine
+            held.update(dict.fromkeys(self.words_in[number], number))
+        counts = self.used if mine else self.read
+        for word, number in held.items():
+            counts[word] += 1
+            self.newest[word] = index
+            self.home[word] = number
+        if mine:
+            for word in held:
+                self._recently.pop(word, None)
+                self._recently[word] = None
+
+    def _line(self, unit: str, failed: bool) -> int:
+        number = self._line_numbers.get(unit)
+        if number is None:
+            number = self._line_numbers[unit] = len(self.texts)
+            self.texts.append(unit)
+            self.words_in.append(tuple(self._words(unit)))
+            self.kinds.append(kind_of(unit, failed))
+            self.costs.append(1 + len(unit.encode("utf-8", "surrogatepass")) / BYTES_A_TOKEN)
+            self.last.append(0)
+            self.quoted.append(0)
+        return number
+
+    def _words(self, unit: str) -> Iterator[int]:
+        known = self._word_numbers
+        for piece in sorted(pieces(unit)):
+            if piece not in known:
+                known[piece] = self._new_word(piece)
+            if (number := known[piece]) is not None:
+                yield number
+
+    def _new_word(self, piece: str) -> int | None:
+        """A number for a word that tells something, in the sense of the measure."""
+        if piece in GENERAL or next(words(piece), None) != piece:
+            return None
+        self.names.append(piece)
+        for facts in (self.used, self.read, self.newest, self.home):
+            facts.append(0)
+        return len(self.names) - 1
+
+    def _take_calls(self, index: int, message: Message) -> None:
+        if message["role"] == "tool":
+            waiting = self._open.get(message.get("tool_call_id", ""))
+            label, path, deed = waiting.popleft() if waiting else (message["name"], "", "")
+            if deed and "error" not in message:
+                self.files[path] = [*self.files.pop(path, ()), (index, deed)]
+            self.labels.append(label)
+            return
+        self._open = {}
+        calls = calls_of(message)
+        labels = [described(made["name"], made) for made in calls]
+        for made, label in zip(calls, labels):
+            self._open.setdefault(made["id"], deque()).append((label, target(made), kind(made)))
+        self.labels.append("; ".join(labels[:2]) + "; ..." * (len(labels) > 2))

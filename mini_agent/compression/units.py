@@ -1,0 +1,75 @@
+"""Milestone 3: a text in the units that a digest copies: lines that say something.
+
+A unit is a line, stripped; a piece of a line that is very long; or a few short lines
+as they stand in the text, where each alone would say little: a path in a list, say.
+What is left out: what a unit is worth (`chances.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..errorlines import STATED, error_weight
+
+PLAIN, DEFINITION, IMPORT, FAULT = range(4)  # kinds of units
+MIN_CHARS = 3      # of a line that can say anything
+MIN_ALONE = 24     # of a line that says something without the next one
+MAX_JOINED = 120   # of lines that take in one more
+MAX_CHARS = 300    # of a unit; a longer line is cut behind a blank
+
+_IMPORT = re.compile(r"(?:import|from|use|require|#include|using|package)\b")
+_DEFINITION = re.compile(
+    r"(?:(?:export|default|public|private|protected|static|async|abstract|pub(?:\(\w+\))?)\s+)*"
+    r"(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|const|let|var)\s+\w")
+_NUMBERED = re.compile(r"\d+(?:[:|\u2192]\s?|\t)\s*")  # as many tools number what they print
+_CUT = re.compile(r"\S.{0,%d}(?!\S)|\S.{0,%d}" % (MAX_CHARS - 1, MAX_CHARS - 1))
+_LINE = re.compile(r"\S[^\n]*")
+_HANDLE = re.compile(r"\[#\d")  # looks like a mark of the harness: never copied
+
+
+def units(text: str) -> list[str]:
+    """The units of a text, in order, as they stand in it."""
+    return [text[start:end] for start, end in spans(text)]
+
+
+def spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where the units of a text begin and end, in order.
+
+    None for what is too short to say anything, or poses as a handle of the harness.
+    """
+    first = last = 0  # of a unit that may still take in the next line
+    for match in _LINE.finditer(text):
+        start, line = match.start(), match.group().rstrip()
+        size = last - first
+        if _is_copied(line) and len(line) <= MAX_CHARS:
+            if size and size < MAX_JOINED and (size < MIN_ALONE or " " not in line):
+                last = start + len(line)
+                continue
+            if size:
+                yield first, last
+            first, last = start, start + len(line)
+            continue
+        if size:
+            yield first, last
+        first = last = 0
+        for piece in _CUT.finditer(line) if len(line) > MAX_CHARS else ():
+            if _is_copied(found := piece.group().rstrip()):
+                yield start + piece.start(), start + piece.start() + len(found)
+    if last:
+        yield first, last
+
+
+def _is_copied(line: str) -> bool:
+    return len(line) >= MIN_CHARS and not _HANDLE.match(line)
+
+
+def kind_of(unit: str, failed: bool = False) -> int:
+    """What a unit of code or output is, as far as it can be seen from it alone."""
+    if failed and error_weight(unit) == STATED:
+        return FAULT
+    numbered = _NUMBERED.match(unit)
+    at = numbered.end() if numbered else 0
+    if _IMPORT.match(unit, at):
+        return IMPORT
+    return DEFINITION if _DEFINITION.match(unit, at) else PLAIN
