@@ -161,7 +161,8 @@ def _offset(numbered: tuple[int, int]) -> int:
 def dropped_note(indexes: Sequence[int], scene: Scene) -> str:
     """How many rounds are gone, and where the run log has them."""
     rounds = sum(scene.history[index]["role"] == "assistant" for index in indexes)
-    return scene.texts("rounds_dropped", rounds=rounds, count=len(indexes), spans=spans(indexes))
+    return scene.texts("rounds_dropped", rounds=rounds, count=len(indexes),
+                       spans=spans(indexes, ""))
 
 
 def middle_note(indexes: Sequence[int], scene: Scene) -> str:
@@ -181,10 +182,11 @@ def _way_back(scene: Scene) -> str:
     return scene.texts("way_back_any_tool" if "read_result" in scene.tools else "way_back_any_log")
 
 
-def spans(indexes: Sequence[int]) -> str:
+def spans(indexes: Sequence[int], mark: str = "#") -> str:
     """Rising indexes as handles, runs of them as one: `#2-#5, #9`."""
     runs = [[at for _, at in run] for _, run in groupby(enumerate(indexes), _offset)]
-    return ", ".join(f"#{run[0]}" if len(run) == 1 else f"#{run[0]}-#{run[-1]}" for run in runs)
+    return ", ".join(f"{mark}{run[0]}" if len(run) == 1 else f"{mark}{run[0]}-{mark}{run[-1]}"
+                     for run in runs)
 
 
 def told(message: Message) -> str:

@@ -17,15 +17,16 @@ from ..messages import Message, text_of
 from .replay import Moment
 
 STATES = ("verbatim", "summary", "handle", "gone")
-_HANDLE = re.compile(r"(?:#|handle=)(\d+)")
+_HANDLE = re.compile(r"(?:#|handle=)(\d+)(?:-#(\d+))?")  # one, or a span of them
 
 
 def handles(entry: Entry) -> set[int]:
     """The history messages whose handles an entry shows, of those it stands for."""
     if entry.how == "verbatim":
         return set()
-    shown = {int(number) for number in _HANDLE.findall(entry.message["content"])}
-    return shown.intersection(entry.stands_for)
+    shown = [range(int(first), int(last or first) + 1)
+             for first, last in _HANDLE.findall(entry.message["content"])]
+    return {index for index in entry.stands_for if any(index in span for span in shown)}
 
 
 def state_of(fact: str, view: View, holders: set[int]) -> str:
