@@ -303,6 +303,16 @@ class PlainAnswerTests(Case):
                                   provider="anthropic")
         self.assertEqual(reply.content, "hi")
 
+    def test_an_answer_of_another_protocol_is_a_mistyped_address(self):
+        """JSON, but no answer: asked once, and the variable is named."""
+        for provider, body in (("openai", blocks({"type": "text", "text": "hi"})),
+                               ("openai", {"ok": True}), ("openai", {"choices": []}),
+                               ("anthropic", chat("hi")), ("anthropic", {"content": None})):
+            with self.subTest(provider=provider, body=body):
+                error, retries, _, _ = self.ask(plain(body), provider=provider)
+                self.assertEqual((getattr(error, "status", error), retries), ("broken", []))
+                self.assertIn(f"{provider.upper()}_BASE_URL", error.remedy)
+
     def test_a_web_page_is_a_mistyped_address(self):
         """Status 200 and HTML: said at once, without a retry."""
         error, retries, _, _ = self.ask(plain(b"<!DOCTYPE html><title>hello</title>"))

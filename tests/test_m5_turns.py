@@ -4,30 +4,33 @@ import json
 import random
 import unittest
 
+from mini_agent.compression.policies import find_policy, policy_names
 from mini_agent.messages import assistant, call, system, tool_result, user
-from mini_agent.models.anthropic import Messages
+from mini_agent.models.anthropic import OFFICIAL, Messages
 from mini_agent.models.live import Request
 from mini_agent.models.openai import ChatCompletions
 from mini_agent.models.turns import legal, received_call, sendable
 from mini_agent.texts import Texts
+from scripts.real.judges_part import drive
 from tests.histories import random_messages
 from tests.wire_judge import chat_faults, messages_faults
 
 TOOL = {"name": "read", "description": "Reads.", "parameters": {"type": "object"}}
 
 
-def request(messages, tools=(TOOL,)):
-    return Request("m", legal(messages, Texts()), tools, 100, True)
+def body(wire, messages):
+    """The body of a request with `messages` on a wire."""
+    return wire.body(Request("m", legal(messages, Texts(), wire.bridged), (TOOL,), 100, True))
 
 
 def sent(messages):
     """The messages as the chat form has them."""
-    return ChatCompletions().body(request(messages))["messages"]
+    return body(ChatCompletions(), messages)["messages"]
 
 
-def sent_blocks(messages):
+def sent_blocks(messages, host=OFFICIAL):
     """The body of the messages form."""
-    return Messages().body(request(messages))
+    return body(Messages(host), messages)
 
 
 class LegalTests(unittest.TestCase):
@@ -36,6 +39,7 @@ class LegalTests(unittest.TestCase):
     def legal(self, messages):
         self.assertEqual(list(chat_faults(sent(messages))), [])
         self.assertEqual(list(messages_faults(sent_blocks(messages))), [])
+        self.assertEqual(list(messages_faults(sent_blocks(messages, "127.0.0.1"))), [])
 
     def test_random_histories_go_out_legal(self):
         """1,000 sessions: cut anywhere, shuffled, with strange names, ids and texts."""
@@ -88,10 +92,23 @@ class LegalTests(unittest.TestCase):
                    user("e")]
         self.assertEqual([(m["role"], m["content"]) for m in sent(history)], [
             ("system", "s\n\nt"), ("user", "a\n\nb"), ("assistant", "c\n\nd"), ("user", "e")])
-        body = sent_blocks(history)
-        self.assertEqual([[block["text"] for block in m["content"]] for m in body["messages"]],
+        blocks = sent_blocks(history)
+        self.assertEqual([[block["text"] for block in m["content"]] for m in blocks["messages"]],
                          [["a", "b"], ["c", "d"], ["e"]])
-        self.assertEqual([block["text"] for block in body["system"]], ["s", "t"])
+        self.assertEqual([block["text"] for block in blocks["system"]], ["s", "t"])
+
+    def test_the_users_words_right_behind_results_stay_behind_them(self):
+        """One message for the form's owner; elsewhere a turn between, since servers that
+        translate the form put the words before the results."""
+        history = [user("go"), assistant("", [call("x", "read", {})]),
+                   tool_result("x", "read", "text"), user("stop")]
+        kinds = [[block["type"] for block in message["content"]]
+                 for message in sent_blocks(history)["messages"]]
+        self.assertEqual(kinds, [["text"], ["tool_use"], ["tool_result", "text"]])
+        local = sent_blocks(history, "localhost")["messages"]
+        self.assertEqual([message["role"] for message in local],
+                         ["user", "assistant", "user", "assistant", "user"])
+        self.assertEqual(local[3]["content"], [{"type": "text", "text": "(I had not answered yet.)"}])
 
     def test_a_result_without_its_call_says_what_it_is(self):
         """It is not lost, and it does not play the user."""
@@ -122,6 +139,22 @@ class LegalTests(unittest.TestCase):
                         tool_result("a", "read", f"result {step}")]
         shorter, longer = (json.dumps(sent(h))[:-1] for h in (history[:-2], history))
         self.assertTrue(longer.startswith(shorter))
+
+
+class EveryPolicyTests(unittest.TestCase):
+    """The session of `scripts/test_real.py`, shorter, before a judge that is here."""
+
+    def test_every_request_under_every_policy_is_legal(self):
+        """25 steps with up to five calls each; also where a policy tears calls from results."""
+        for name in policy_names():
+            with self.subTest(name):
+                faults = []
+
+                def judge(form, body):
+                    faults.extend(chat_faults(body["messages"]) if form == "openai"
+                                  else messages_faults(body))
+                self.assertEqual(drive(find_policy(name), 25, judge), 25)
+                self.assertEqual(faults, [])
 
 
 class ArgumentTests(unittest.TestCase):

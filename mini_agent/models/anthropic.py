@@ -16,16 +16,24 @@ from .openai import count
 from .turns import Turn, joined, received_call, without_doubles
 
 VERSION = "2023-06-01"
+OFFICIAL = "api.anthropic.com"
 CUT = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refusal"}
 CACHE = {"cache_control": {"type": "ephemeral"}}
 Block = dict[str, Any]
 
 
 class Messages:
-    """The wire."""
+    """The wire to one host.
+
+    Its owner reads text behind results in one message. Servers that translate the form
+    for a local model put that text before the results, and strict templates refuse it.
+    """
 
     name = "anthropic"
     path = "/v1/messages"
+
+    def __init__(self, host: str = "") -> None:
+        self.bridged = host != OFFICIAL
 
     def headers(self, key: str) -> dict[str, str]:
         """The version, and the key where there is one."""

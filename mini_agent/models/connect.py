@@ -14,13 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import UsageError
-from ..prompts import summary_request
 from ..texts import Texts
 from .anthropic import Messages
 from .endpoint import Endpoint, check_key, check_url
 from .http import Http, Limits, OnRetry, silent
-from .live import LiveModel, Show, SummaryRequest, Wire
-from .live import Options as Asking
+from .live import LiveModel, RequestOptions, Show, Wire
 from .openai import ChatCompletions
 
 PROVIDERS = {  # name: default base URL, endings of a URL that are not part of the base
@@ -52,17 +50,17 @@ class Options:
 
 def connect(options: Options, environ: Mapping[str, str], *, texts: Texts = Texts(),
             on_text: Show | None = None, on_retry: OnRetry = silent,
-            summary_request: SummaryRequest = summary_request, **time: Any) -> LiveModel:
+            **time: Any) -> LiveModel:
     """The model that options and environment name.
 
     `time` is handed to `Http`: clock, sleep, chance. Raises `UsageError`.
     """
     endpoint, wire = find_endpoint(options, environ)
     limits = Limits() if options.timeout is None else replace(Limits(), read=options.timeout)
-    asking = Asking(options.max_tokens or _longest_answer(options.window), options.stream,
-                    options.keep_reasoning, options.extra)
-    return LiveModel(Http(endpoint, limits, on_retry=on_retry, **time), wire,
-                     summary_request, asking, texts, on_text)
+    request = RequestOptions(options.max_tokens or _longest_answer(options.window),
+                             options.stream, options.keep_reasoning, options.extra)
+    return LiveModel(Http(endpoint, limits, on_retry=on_retry, **time), wire, request, texts,
+                     on_text)
 
 
 def find_endpoint(options: Options, environ: Mapping[str, str]) -> tuple[Endpoint, Wire]:
@@ -86,7 +84,8 @@ def find_endpoint(options: Options, environ: Mapping[str, str]) -> tuple[Endpoin
         raise UsageError(f"there is no key for {default}", place=names[1],
                          remedy=f"set it, or set {names[0]} to an endpoint without keys")
     endpoint = Endpoint(url, model, key, *names)
-    return endpoint, Messages() if provider == "anthropic" else ChatCompletions(endpoint.host)
+    made = Messages if provider == "anthropic" else ChatCompletions
+    return endpoint, made(endpoint.host)
 
 
 def _provider(model: str, environ: Mapping[str, str]) -> str:

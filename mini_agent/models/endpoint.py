@@ -13,8 +13,8 @@ from ..errors import UsageError
 
 SHORTEST_SECRET = 4  # characters; a shorter key is a placeholder, and would hide half a text
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|xai|gsk|key)-[\w*.\-]{6,}|\bAIza[\w\-]{20,}")
-_BASE = re.compile(r"(?P<root>https?://(?P<host>\[[0-9a-fA-F:.]+\]|[^\s/?#@:\[\]]+)(?::(?P<port>\d{1,5}))?)"
-                   r"(?P<path>/[^\s?#]*)?")
+_BASE = re.compile(r"(?P<root>https?://(?P<host>\[[0-9a-fA-F:.]+\]|[^\s/?#@:\[\]]+)"
+                   r"(?::(?P<port>\d{1,5}))?)(?P<path>/[^\s?#]*)?")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 from ..errors import EndpointError, ModelError
 from ..messages import Message, clean, clean_json
+from ..prompts import summary_request
 from ..texts import Texts
 from .base import Reply
 from .faults import broken, refusal_inside
@@ -24,7 +25,7 @@ from .turns import Turn, legal
 
 T = TypeVar("T")
 Show = Callable[[str], None]
-SummaryRequest = Callable[[Sequence[Message], str, Texts], Sequence[Message]]
+BAD_DATA = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # taken apart
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,14 @@ class Assembly(Protocol):
 
 
 class Wire(Protocol):
-    """A protocol. `name` marks the opaque parts that it can read again."""
+    """A protocol. `name` marks the opaque parts that it can read again.
+
+    `bridged`: a user's turn right behind results is not safe there (`turns.legal`).
+    """
 
     name: str
     path: str
+    bridged: bool
 
     def headers(self, key: str) -> dict[str, str]: ...
     def body(self, request: Request) -> dict[str, Any]: ...
@@ -66,7 +71,7 @@ class Wire(Protocol):
 
 
 @dataclass(frozen=True)
-class Options:
+class RequestOptions:
     """How to ask. `extra` goes into every request as it is (temperature, thinking)."""
 
     max_tokens: int = 4_096
@@ -81,11 +86,10 @@ class LiveModel:
     After a retry the text begins anew; who shows it hears of that by `Http.on_retry`.
     """
 
-    def __init__(self, http: Http, wire: Wire, summary_request: SummaryRequest,
-                 options: Options = Options(), texts: Texts = Texts(),
-                 on_text: Show | None = None) -> None:
+    def __init__(self, http: Http, wire: Wire, options: RequestOptions = RequestOptions(),
+                 texts: Texts = Texts(), on_text: Show | None = None) -> None:
         self.http, self.wire, self.options, self.on_text = http, wire, options, on_text
-        self._summary_request, self._texts = summary_request, texts
+        self._texts = texts
 
     def complete(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Reply:
         """The endpoint's answer. Raises `EndpointError` or `PromptTooLongError`."""
@@ -93,7 +97,7 @@ class LiveModel:
 
     def summarize(self, messages: Sequence[Message], form: str) -> str:
         """A summary; where it was cut off, it says so. `ModelError` if it is none."""
-        reply = self._ask(self._summary_request(messages, form, self._texts), (), _unheard)
+        reply = self._ask(summary_request(messages, form, self._texts), (), _unheard)
         if reply.tool_calls or not reply.content.strip():
             raise ModelError("the model gave no summary", place=form,
                              value=[made["name"] for made in reply.tool_calls])
@@ -103,7 +107,7 @@ class LiveModel:
              show: Show) -> Reply:
         endpoint = self.http.endpoint
         turns = [replace(turn, opaque=self._own(turn.opaque))
-                 for turn in legal(messages, self._texts)]
+                 for turn in legal(messages, self._texts, self.wire.bridged)]
         request = Request(endpoint.model, turns, tools, self.options.max_tokens,
                           self.options.stream)
         body = {**self.wire.body(request), **self.options.extra}
@@ -133,12 +137,22 @@ class LiveModel:
             raise EndpointError("a web page answers there", status="broken", place=endpoint.url,
                                 remedy=f"check the path in {endpoint.url_name}")
         if first.startswith(b"{"):
-            self._fed(made.take, self._object(b"".join(lines).decode("utf-8", "replace")))
+            self._whole(b"".join(lines), made)
         else:
             self._stream(lines, made, show)
         if not made.complete:
             raise broken(endpoint, "the answer breaks off before its end")
         return self._fed(made.reply)
+
+    def _whole(self, body: bytes, made: Assembly) -> None:
+        value = self._object(body.decode("utf-8", "replace"))
+        try:
+            made.take(value)
+        except BAD_DATA as error:
+            endpoint = self.http.endpoint
+            raise EndpointError(f"what answers there speaks another protocol ({error!r})",
+                                status="broken", place=endpoint.url,
+                                remedy=f"check {endpoint.url_name} and the provider") from error
 
     def _stream(self, lines: Iterable[bytes], made: Assembly, show: Show) -> None:
         try:
@@ -158,7 +172,7 @@ class LiveModel:
         """`take(*parts)`; parts that are not of the agreed form make a broken answer."""
         try:
             return take(*parts)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        except BAD_DATA as error:
             raise broken(self.http.endpoint, f"a part of the answer is wrong ({error!r})"
                          ) from error
 

@@ -26,6 +26,7 @@ class ChatCompletions:
 
     name = "openai"
     path = "/chat/completions"
+    bridged = False
 
     def __init__(self, host: str = "") -> None:
         self._limit = "max_completion_tokens" if host.endswith(OFFICIAL) else "max_tokens"
@@ -101,10 +102,10 @@ class _Assembly:
 
     def take(self, body: dict[str, Any]) -> None:
         """An answer in one piece is a stream of one part, its calls numbered."""
-        for choice in body["choices"][:1]:
-            for index, made in enumerate(choice["message"].get("tool_calls") or ()):
-                made["index"] = index
+        for index, made in enumerate(body["choices"][0]["message"].get("tool_calls") or ()):
+            made["index"] = index
         self.add(body)
+        self.complete = True
 
     def add(self, data: dict[str, Any]) -> str:
         """Only the first choice counts, until it has said how it ended."""

@@ -45,12 +45,14 @@ class Turn:
     opaque: dict[str, Any] = field(default_factory=dict)
 
 
-def legal(messages: Sequence[Message], texts: Texts) -> list[Turn]:
+def legal(messages: Sequence[Message], texts: Texts, bridged: bool = False) -> list[Turn]:
     """Turns that begin with at most one of the system, go on with the user, and alternate.
 
-    Behind an assistant's turn with calls its own next turn may follow at once. A
-    result without its call becomes the user's text and says what it is; a call
-    without its result gets one that says so. Ids are numbered through a request.
+    Behind an assistant's turn with calls its own next turn may follow at once, or the
+    user's; if `bridged`, the assistant says between results and user that it had not
+    answered yet. A result without its call becomes the user's text and says what it
+    is; a call without its result gets one that says so. Ids are numbered through a
+    request.
     """
     turns: list[Turn] = []
     for turn in _turns(messages, texts):
@@ -59,6 +61,8 @@ def legal(messages: Sequence[Message], texts: Texts) -> list[Turn]:
             turn = replace(turn, texts=last.texts + turn.texts, opaque={})
         elif turn.role == "assistant" and (not turns or turns[-1].role == "system"):
             turns.append(Turn("user", (texts("turns_opening"),)))
+        elif bridged and turn.role == "user" and turns and turns[-1].calls:
+            turns.append(Turn("assistant", (texts("turns_bridge"),)))
         turns.append(turn)
     if not turns or turns[-1].role == "system" or (
             turns[-1].role == "assistant" and not turns[-1].calls):

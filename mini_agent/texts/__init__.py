@@ -72,6 +72,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     # models/turns.py, models/live.py
     "turns_opening": ("(The conversation began earlier; its beginning is not shown.)",
                       "(对话更早开始,开头未显示。)"),
+    "turns_bridge": ("(I had not answered yet.)", "(我尚未答复。)"),
     "turns_go_on": ("Go on.", "请继续。"),
     "turns_empty": ("(empty)", "(空)"),
     "turns_orphan": ("[tool result of {name}, its call is no longer shown]\n{content}",

@@ -23,8 +23,8 @@ MISTRAL = get_validator(TokenizerVersion.v13, ValidationMode.serving)
 TYPES = {
     "openai": {"messages": TypeAdapter(list[ChatCompletionMessageParam]),
                "tools": TypeAdapter(list[ChatCompletionToolParam])},
-    "anthropic": {"messages": TypeAdapter(list[MessageParam]), "tools": TypeAdapter(list[ToolParam]),
-                  "system": TypeAdapter(list[TextBlockParam])}}
+    "anthropic": {"messages": TypeAdapter(list[MessageParam]),
+                  "tools": TypeAdapter(list[ToolParam]), "system": TypeAdapter(list[TextBlockParam])}}
 
 
 def walk(value):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from mini_agent.compression.window import ContextWindow
 from mini_agent.lab.replay import budget_of
 from mini_agent.loop import Agent
 from mini_agent.messages import Message
-from mini_agent.models.anthropic import Messages
+from mini_agent.models.anthropic import OFFICIAL, Messages
 from mini_agent.models.base import Reply
 from mini_agent.models.live import Request
 from mini_agent.models.openai import ChatCompletions
@@ -36,7 +37,8 @@ ORPHANS = {  # a result without its call, in a message with a field that no form
         "role": "tool", "tool_call_id": "c00000000", "content": "orphan"}]},
     "anthropic": {"messages": [{"role": "user", "colour": "red", "content": [
         {"type": "tool_result", "tool_use_id": "c00000000", "content": "orphan"}]}]}}
-FORMS = {"openai": ChatCompletions(), "anthropic": Messages()}
+Judge = Callable[[str, dict[str, Any]], None]
+FORMS = {"openai": ChatCompletions(), "anthropic": Messages(OFFICIAL)}
 
 
 @dataclass
@@ -57,10 +59,11 @@ class Tool:
         return "\n".join(f"{path}:{line}: value {line * n}" for line in range(self.lines))
 
 
-def replies() -> Iterator[dict[str, Any]]:
-    """One, two or five calls a step, some with text, some that cannot work, one empty name."""
-    for step in range(STEPS - 1):
-        calls = [{"name": ("read", "grep", "no such tool!")[(step + n) % 3 if step % 9 == 0 else n % 2],
+def replies(steps: int) -> Iterator[dict[str, Any]]:
+    """One, two or five calls a step, some with text, some that cannot work."""
+    for step in range(steps - 1):
+        names = ("read", "grep", "no such tool!") if step % 9 == 0 else ("read", "grep")
+        calls = [{"name": names[(step + n) % len(names)],
                   "arguments": {"path": f"源/src/{step}_{n}.py", "n": step}}
                  for n in range((1, 2, 5)[step % 3])]
         yield {"content": ("", f"Step {step}: 看一下 `src/{step}.py`.")[step % 2],
@@ -69,17 +72,17 @@ def replies() -> Iterator[dict[str, Any]]:
 
 
 class Watched:
-    """A scripted model whose requests go to the judges before it answers."""
+    """A scripted model whose requests go to `judge(form, body)` before it answers."""
 
-    def __init__(self, judged: Any, policy: Policy) -> None:
-        self._model, self._judged, self._policy = ScriptedModel(list(replies())), judged, policy
+    def __init__(self, steps: int, judge: Judge) -> None:
+        self._model, self._judge = ScriptedModel(list(replies(steps))), judge
         self.requests = 0
 
     def complete(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> Reply:
-        """Send the request, as both forms have it, to the judges; then answer."""
-        request = Request("m", legal(messages, Texts()), tools, 100, True)
+        """Let the request be judged as both forms have it; then answer."""
         for form, wire in FORMS.items():
-            send(self._judged, self._policy.name, form, wire.body(request))
+            turns = legal(messages, Texts(), wire.bridged)
+            self._judge(form, wire.body(Request("m", turns, tools, 100, True)))
         self.requests += 1
         return self._model.complete(messages, tools)
 
@@ -97,9 +100,13 @@ def run(folder: Path, report: Report) -> None:
     verdicts = folder / "verdicts.json"
     with subprocess.Popen([str(python), str(Path(__file__).with_name("judge.py")), str(verdicts)],
                           stdin=subprocess.PIPE, text=True, encoding="utf-8") as judge:
+        def send(policy: str, form: str, body: dict[str, Any]) -> None:
+            print(json.dumps({"policy": policy, "form": form, "body": body}), file=judge.stdin)
+
         for form, body in ORPHANS.items():
-            send(judge.stdin, "orphans", form, body)
-        made = {name: drive(find_policy(name), judge.stdin) for name in policy_names()}
+            send("orphans", form, body)
+        made = {name: drive(find_policy(name), STEPS, partial(send, name))
+                for name in policy_names()}
         judge.stdin.close()
         report.expect(judge.wait() == 0, "the judges came to their end")
     told = json.loads(verdicts.read_text(encoding="utf-8"))
@@ -115,18 +122,13 @@ def run(folder: Path, report: Report) -> None:
                       + "".join(f"; {fault}" for fault in faults[:3]))
 
 
-def send(judged: Any, policy: str, form: str, body: dict[str, Any]) -> None:
-    """One request to the judges."""
-    print(json.dumps({"policy": policy, "form": form, "body": body}), file=judged)
-
-
-def drive(policy: Policy, judged: Any) -> int:
-    """A session of `STEPS` under `policy`; the number of its requests.
+def drive(policy: Policy, steps: int, judge: Judge) -> int:
+    """A session of `steps` under `policy`; the number of its requests.
 
     Nothing is too large here: a policy that cannot get down to the window goes on, since
     it is the shape of its requests that is judged.
     """
-    model = Watched(judged, policy)
+    model = Watched(steps, judge)
     tools = ToolBox([Tool("read", 40), Tool("grep", 5)], Texts())
     tracer = Tracer()
     budget = replace(budget_of(policy, WINDOW), hard=10 ** 9)
