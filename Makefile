@@ -1,7 +1,7 @@
 # Nothing but Python 3.11 or newer and make is needed. PYTHON=python3.13 chooses another.
 PYTHON ?= python3
 
-.PHONY: run run-m2 run-m3 watch-m3 test clean
+.PHONY: run run-m2 run-m3 watch-m3 test test-real clean
 
 run:            ## milestone 1: the loop on a small task
 	@$(PYTHON) scripts/drive_m1.py
@@ -17,6 +17,9 @@ watch-m3:       ## run milestone 3 again whenever its task file is saved
 
 test:           ## every test, warnings as errors
 	@$(PYTHON) -X dev -W error -m unittest discover -s tests -t .
+
+test-real:      ## a real model, a fault server, official judges; skips what cannot be had
+	@$(PYTHON) scripts/test_real.py $(if $(KEEP),--keep $(KEEP))
 
 clean:          ## remove what runs have written
 	@rm -rf traces/*.jsonl traces/*.json traces/*.svg traces/*.d traces/*.html
