@@ -20,8 +20,10 @@ from .words import words
 
 MAX_LINES = 12    # lines of a section, the newest; what is older is in the run log
 MAX_CHARS = 200   # characters of a quoted line
+LONG_CHARS = 500  # of one in the rolling form, which quotes more fully
 _DECIDED = re.compile(r"\b(because|instead|decided?|choose|chose|rather than|switch|so that)\b"
                       r"|因为|所以|因此|决定|改用|换成|而不是", re.IGNORECASE)
+_PART = re.compile(r"[A-Za-z0-9_./,-]+$")  # a word that may go on behind a cut
 _BOX = re.compile(r"^\s*(?:[-*]|\d+\.) \[([ xX])\] (.+)$", re.MULTILINE)
 
 
@@ -39,8 +41,9 @@ def summary(form: str, messages: Sequence[Message], texts: Texts) -> str:
 def rolling(messages: Sequence[Message], texts: Texts) -> str:
     """One numbered line an action or user message, one line a result.
 
-    Runs of white space in an action are made one; of a result the first line
-    stands, with the number of its lines where it has more than one.
+    Runs of white space in an action are made one, and one without words says what it
+    called; of a result the first line stands, with the number of its lines where it
+    has more than one. Lines are cut at `LONG_CHARS`.
     """
     said = 0
     out: list[str] = []
@@ -50,13 +53,15 @@ def rolling(messages: Sequence[Message], texts: Texts) -> str:
             continue
         said += 1
         key = "rolling_action" if message["role"] == "assistant" else "rolling_user"
-        out.append(texts(key, number=said, text=" ".join(message["content"].split())))
+        out.append(texts(key, number=said, text=_action(message, texts, LONG_CHARS)))
     return "\n".join(out)
 
 
 def _result(message: Message, texts: Texts) -> str:
     rows = message["content"].splitlines()
-    line = texts("rolling_result", name=message["name"], line=rows[0] if rows else "")
+    first = rows[0] if rows else ""
+    line = texts("rolling_result", name=message["name"],
+                 line=first if len(first) <= LONG_CHARS else clip(first, LONG_CHARS))
     return line + texts("rolling_lines", lines=len(rows)) if len(rows) > 1 else line
 
 
@@ -74,9 +79,15 @@ def lines(section: str, messages: Sequence[Message], texts: Texts) -> list[str]:
 
 
 def clip(text: str, limit: int = MAX_CHARS) -> str:
-    """`text` on one line, cut at `limit` characters with a mark that says so."""
+    """`text` on one line, cut before the word at `limit` characters with a mark that says so."""
     text = " ".join(text.split())
-    return text if len(text) <= limit else text[:limit - 1] + "…"
+    return text if len(text) <= limit else _whole_words(text, limit - 1) + "…"
+
+
+def _whole_words(text: str, limit: int) -> str:
+    """The first `limit` characters without the piece of a word at their end."""
+    cut = text[:limit]
+    return cut if cut == text else _PART.sub("", cut) or cut
 
 
 def _steps(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
@@ -88,9 +99,10 @@ def _steps(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
             yield _returned(message, texts)
 
 
-def _action(message: Message, texts: Texts) -> str:
+def _action(message: Message, texts: Texts, limit: int = MAX_CHARS) -> str:
     names = ", ".join(call["name"] for call in calls_of(message))
-    return clip(message["content"]) or texts("said_called", names=names)
+    said = clip(message["content"], limit)
+    return said if said or not names else texts("said_called", names=names)
 
 
 def _returned(message: Message, texts: Texts) -> str:
@@ -162,7 +174,7 @@ def _concepts(messages: Sequence[Message], texts: Texts) -> list[str]:
 def _said(message: Message) -> str:
     strings = (value for call in calls_of(message) for value in call["arguments"].values()
                if isinstance(value, str))
-    return "\n".join((message["content"][:4 * MAX_CHARS], *strings))
+    return "\n".join((_whole_words(message["content"], 4 * MAX_CHARS), *strings))
 
 
 def boxes(messages: Sequence[Message]) -> dict[str, bool]:

@@ -61,7 +61,17 @@ def unsupported(summary: str, originals: Sequence[Message]) -> list[str]:
     source = "\n".join(part for message in originals for part in _parts(message))
     counts = set(_counts(originals))
     found = dict.fromkeys(name for finder in (words, numbers, quoted) for name in finder(summary))
-    return [name for name in found if name not in counts and name not in source]
+    return [name for name in found if name not in counts and not _stands(name, source)]
+
+
+def _stands(name: str, source: str) -> bool:
+    """Whether `name` occurs, and not as a part of a longer number: 80 is not in 8080."""
+    if name not in source:
+        return False
+    if not (name[0].isdigit() or name[-1].isdigit()):
+        return True
+    return re.search(rf"(?<![0-9]){re.escape(name)}(?![0-9])" if name[0].isdigit()
+                     else rf"{re.escape(name)}(?![0-9])", source) is not None
 
 
 def _parts(message: Message) -> Iterator[str]:
