@@ -18,8 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import fresh  # puts the package on the path  # noqa: F401
-from real import faults_part, judges_part, model_part
-from real.parts import Report, Skipped
+from scripts.real import faults_part, judges_part, model_part
+from scripts.real.parts import Report, Skipped
 
 PARTS: dict[str, Callable[[Path, Report], None]] = {
     "model": model_part.run, "faults": faults_part.run, "judges": judges_part.run}

@@ -3,28 +3,53 @@
     PYTHON judge.py VERDICTS < REQUESTS      (packages: see judges_part.py)
 
 A request: {"policy", "form", "body"}. VERDICTS: {"judges", "seen", "faults"}, the last
-two by policy. Messages are judged once: the same text is lawful again.
+two by policy.
 """
 
 import json
 import sys
+from importlib import import_module  # the judges are in the throw-away environment alone
 from importlib.metadata import version
 
-import toolrepair
-from anthropic.types import MessageParam, TextBlockParam, ToolParam
-from mistral_common.protocol.instruct.converters import convert_openai_messages
-from mistral_common.protocol.instruct.validator import ValidationMode, get_validator
-from mistral_common.tokens.tokenizers.base import TokenizerVersion
-from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
-from pydantic import TypeAdapter
-
 JUDGES = ("openai", "anthropic", "mistral-common", "tool-call-repair")
-MISTRAL = get_validator(TokenizerVersion.v13, ValidationMode.serving)
-TYPES = {
-    "openai": {"messages": TypeAdapter(list[ChatCompletionMessageParam]),
-               "tools": TypeAdapter(list[ChatCompletionToolParam])},
-    "anthropic": {"messages": TypeAdapter(list[MessageParam]),
-                  "tools": TypeAdapter(list[ToolParam]), "system": TypeAdapter(list[TextBlockParam])}}
+
+
+def bench():
+    """Every judge as a function of (form, body) that yields what it says against it."""
+    adapter = import_module("pydantic").TypeAdapter
+    chat, blocks = import_module("openai.types.chat"), import_module("anthropic.types")
+    types = {"openai": {"messages": adapter(list[chat.ChatCompletionMessageParam]),
+                        "tools": adapter(list[chat.ChatCompletionToolParam])},
+             "anthropic": {"messages": adapter(list[blocks.MessageParam]),
+                           "tools": adapter(list[blocks.ToolParam]),
+                           "system": adapter(list[blocks.TextBlockParam])}}
+    protocol = "mistral_common.protocol.instruct"
+    convert = import_module(f"{protocol}.converters").convert_openai_messages
+    validator = import_module(f"{protocol}.validator")
+    tokenizers = import_module("mistral_common.tokens.tokenizers.base")
+    mistral = validator.get_validator(tokenizers.TokenizerVersion.v13,
+                                      validator.ValidationMode.serving)
+    repair = import_module("toolrepair")
+
+    def official(form, body):
+        for field, judge in types[form].items():
+            if field in body:
+                try:
+                    walk(judge.validate_python(body[field], extra="forbid"))
+                except ValueError as error:
+                    yield f"{form} types, {field}: {error}"
+
+    def pairing(form, body):
+        for found in repair.validate(body["messages"], format=form):
+            yield f"tool-call-repair, {form}: {found}"
+
+    def order(form, body):
+        if form == "openai":
+            try:
+                mistral.validate_messages(convert(body["messages"]))
+            except Exception as error:  # its own tree, and whatever its types raise
+                yield f"mistral-common: {type(error).__name__}: {error}"
+    return official, pairing, order
 
 
 def walk(value):
@@ -37,32 +62,16 @@ def walk(value):
             walk(item)
 
 
-def faults(form, body):
-    """What the judges say against a request, each with its name."""
-    for field, judge in TYPES[form].items():
-        if field in body:
-            try:
-                walk(judge.validate_python(body[field], extra="forbid"))
-            except ValueError as error:
-                yield f"{form} types, {field}: {error}"
-    for found in toolrepair.validate(body["messages"], format=form):
-        yield f"tool-call-repair, {form}: {found}"
-    if form == "openai":
-        try:
-            MISTRAL.validate_messages(convert_openai_messages(body["messages"]))
-        except Exception as error:
-            yield f"mistral-common: {type(error).__name__}: {error}"
-
-
 def main():
     """Judge what comes in, write down what was seen."""
-    seen, found = {}, {}
+    seen, found, judges = {}, {}, bench()
     for number, line in enumerate(sys.stdin):
         request = json.loads(line)
         policy = request["policy"]
         seen[policy] = seen.get(policy, 0) + 1
-        for fault in faults(request["form"], request["body"]):
-            found.setdefault(policy, []).append(f"request {number}: {fault[:300]}")
+        for judge in judges:
+            for fault in judge(request["form"], request["body"]):
+                found.setdefault(policy, []).append(f"request {number}: {fault[:300]}")
     with open(sys.argv[1], "w", encoding="utf-8") as file:
         json.dump({"judges": [f"{name} {version(name)}" for name in JUDGES], "seen": seen,
                    "faults": found}, file)

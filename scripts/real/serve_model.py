@@ -6,17 +6,17 @@ Runs in the throw-away environment until it is ended. One slot, one thread, gree
 that the same request gives the same answer. Its template is `strict.jinja`.
 """
 
+import importlib
 import importlib.util
 import os
 import signal
 import sys
 from pathlib import Path
 
-import xllamacpp
-
 
 def main() -> None:
     """Serve until a signal comes."""
+    xllamacpp = importlib.import_module("xllamacpp")  # is in the throw-away environment alone
     port, window = map(int, sys.argv[1:3])
     here = Path(__file__).parent
     params = xllamacpp.CommonParams()
