@@ -203,6 +203,8 @@ class SheetTest(unittest.TestCase):
         self.assertEqual("final", without_draft("<analysis>x</analysis><summary>\nfinal\n"
                                                 "</summary>", "t"))
         self.assertEqual("final", without_draft("<analysis>x\ny</analysis>\n\nfinal", "t"))
+        self.assertEqual("cut of", without_draft("<analysis>x</analysis><summary>\ncut of", "t"))
+        self.assertEqual("", without_draft("<summary></summary>", "t"))
         self.assertEqual("no draft ", without_draft("no draft ", "t"))
         with self.assertRaises(SummaryRefused):
             without_draft("<analysis>and then it was cut", "t")

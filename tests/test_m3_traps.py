@@ -355,6 +355,15 @@ class PartsTest(unittest.TestCase):
         made(range(60, 80), "nine")
         self.assertEqual(refused, sum(not messages for messages, _ in model.asked))
 
+    def test_a_window_that_the_refusal_names_is_taken_at_its_word(self) -> None:
+        """One refused question, then parts of about half of 8,000 tokens."""
+        model = Says(PromptTooLongError("too long", window=8_000))
+        made = Summariser(model, rounds(30, "z" * 2_600))
+        made(range(60), "nine")
+        self.assertEqual(6, len(model.asked))
+        for messages, _ in model.asked[1:]:
+            self.assertLessEqual(sum(len(message["content"]) for message in messages), 16_000)
+
     def test_a_summariser_for_which_everything_is_too_long_fails(self) -> None:
         """It ends, with an error, after a bounded number of questions."""
         model = Says(*[PromptTooLongError("too long")] * 50)

@@ -16,14 +16,14 @@ from ..forms import MARK
 
 Sheet = dict[str, list[str]]
 _DRAFT = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
-_FINAL = re.compile(r"<summary>(.*)</summary>", re.DOTALL)
+_FINAL = re.compile(r"<summary>(.*)</summary>|<summary>(.*)", re.DOTALL)
 
 
 def without_draft(text: str, place: str) -> str:
     """The final text alone. A draft that never ends was cut off: `SummaryRefused`."""
-    if match := _FINAL.search(text):
-        return match[1].strip("\n")
     final = _DRAFT.sub("", text)
+    if match := _FINAL.search(final):
+        return (match[1] or match[2] or "").strip("\n")
     if "<analysis>" in final:
         raise SummaryRefused("the summary broke off in its draft", place=place,
                              remedy="the messages stay as they are")

@@ -118,15 +118,19 @@ class Summariser:
         except ModelError as error:
             note["error"] = str(error)
             if isinstance(error, PromptTooLongError) and self._limit > LEAST_CHARS:
-                return self._smaller(part, form, note)
+                return self._smaller(part, form, note, error.window)
             failed = StrategyError(f"the summariser failed: {error}", place=form)
             failed.__cause__ = error
             return Answer(notes=(note,), error=failed)
 
-    def _smaller(self, part: Part, form: str, refused: Note) -> Answer:
-        """The same messages in parts of half the size, which later parts have too."""
+    def _smaller(self, part: Part, form: str, refused: Note, window: int | None) -> Answer:
+        """The same messages in parts of half the size, which later parts have too.
+
+        Where the answer named the `window` in tokens, a part gets about half of it.
+        """
         whole = sum(min(self._limit, _size(self._history[i])) for i in part)
-        self._limit = max(LEAST_CHARS, min(self._limit, whole) // 2)
+        half = min(self._limit, whole) // 2
+        self._limit = max(LEAST_CHARS, min(half, 2 * window) if window else half)
         answers = list(self._map(list(self._parts(part)), form))
         return Answer(merge([answer.text for answer in answers], self._texts("said_none")),
                       (refused, *(note for answer in answers for note in answer.notes)),
