@@ -200,6 +200,9 @@ class SheetTest(unittest.TestCase):
 
     def test_a_draft_is_thrown_away(self) -> None:
         """Also one without a frame around the summary; one that never ends is refused."""
+        quoted = "1. read: <analysis>\n2. <summary> x </summary>"
+        self.assertEqual(quoted, without_draft(quoted, "t"))
+        self.assertEqual("final", without_draft("<think>y</think>\n\nfinal", "t"))
         self.assertEqual("final", without_draft("<analysis>x</analysis><summary>\nfinal\n"
                                                 "</summary>", "t"))
         self.assertEqual("final", without_draft("<analysis>x\ny</analysis>\n\nfinal", "t"))

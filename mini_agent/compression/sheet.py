@@ -15,19 +15,23 @@ from ..errors import SummaryRefused
 from ..forms import MARK
 
 Sheet = dict[str, list[str]]
-_DRAFT = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
-_FINAL = re.compile(r"<summary>(.*)</summary>|<summary>(.*)", re.DOTALL)
+_DRAFT = re.compile(r"\s*<(analysis|think)>(?:.*?</\1>\s*|.*)", re.DOTALL)
+_FRAME = re.compile(r"<summary>\n?(.*?)(?:\n?</summary>\s*)?", re.DOTALL)
 
 
 def without_draft(text: str, place: str) -> str:
-    """The final text alone. A draft that never ends was cut off: `SummaryRefused`."""
-    final = _DRAFT.sub("", text)
-    if match := _FINAL.search(final):
-        return (match[1] or match[2] or "").strip("\n")
-    if "<analysis>" in final:
+    """The final text alone: without a draft before it, and without a frame around it.
+
+    Only what stands at the start is a draft; further on it is a quotation. A draft
+    that never ends was cut off, so that nothing is left: `SummaryRefused`.
+    """
+    draft = _DRAFT.match(text)
+    if draft and not draft[0].rstrip().endswith(f"</{draft[1]}>"):
         raise SummaryRefused("the summary broke off in its draft", place=place,
                              remedy="the messages stay as they are")
-    return final if final == text else final.strip("\n")
+    final = text[draft.end():] if draft else text
+    frame = _FRAME.fullmatch(final)
+    return frame[1] if frame else final
 
 
 def parse(text: str) -> Sheet:
