@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from .chat.launch import add_commands as live_commands
 from .errors import MiniAgentError, UsageError
 from .lab.commands import add_commands
 
@@ -22,8 +23,20 @@ Command = Callable[[argparse.Namespace], int]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; its exit status."""
-    options = make_parser().parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = make_parser().parse_args(["chat", *given] if is_request(given) else given)
     return guarded(lambda: options.command(options))
+
+
+def is_request(arguments: Sequence[str]) -> bool:
+    """Whether no command is named but something to do: `mini-agent "do this" --yes`.
+
+    A request has a blank or is not ASCII; a single word might be a mistyped command.
+    """
+    first = arguments[0] if arguments else ""
+    if first.startswith("-"):
+        return first not in ("-h", "--help")
+    return bool(first) and (not first.isascii() or len(first.split()) > 1)
 
 
 def guarded(run: Callable[[], int]) -> int:
@@ -55,6 +68,7 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for add in (_add_run, _add_show, _add_tokens):
         add(commands)
+    live_commands(commands, add_command)
     add_commands(commands, add_command)
     return parser
 

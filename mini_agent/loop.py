@@ -16,7 +16,7 @@ from .errors import ContextOverflowError, ModelError, ToolError, TraceError
 from .messages import Call, Message, assistant, open_calls, system, user
 from .models.base import Model
 from .texts import Texts
-from .tools.base import ToolBox
+from .tools.base import Tools
 from .trace import Tracer
 
 DONE, MAX_STEPS = "final_answer", 200
@@ -38,7 +38,7 @@ class Outcome:
 class Agent:
     """One session. Others may look on at `history`; `incoming`: what a user said meanwhile."""
 
-    def __init__(self, model: Model, tools: ToolBox, tracer: Tracer, *,
+    def __init__(self, model: Model, tools: Tools, tracer: Tracer, *,
                  window: Window | None = None, texts: Texts = Texts(),
                  max_steps: int = MAX_STEPS, history: list[Message] | None = None,
                  incoming: Callable[[], Iterable[str]] = tuple) -> None:

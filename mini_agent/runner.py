@@ -7,7 +7,7 @@ the task names a threshold, a window. The command line and the drivers in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from .tasks import Task
 from .texts import Texts
 from .tokens import estimator
 from .tools import standard_tools
-from .tools.base import Tool, ToolBox
+from .tools.base import Permit, Tool, ToolBox
 from .tools.guard import Guard
 from .tools.workspace import Workspace
 from .trace import FORMAT, Sink, Tracer
@@ -70,10 +70,24 @@ def govern(task: Task, policy: str = "", window: int | None = None) -> Governanc
         limit = None
     if task.threshold and limit == task.threshold:
         chosen = replace(chosen, trigger=None, reserve=0, margin=0)
-    budget = make_budget(limit, trigger=chosen.trigger, target=chosen.target,
-                         reserve=chosen.reserve, margin=chosen.margin, scale=chosen.scale)
-    settings = {"name": name, **({"window": limit} if limit else {}), **differing(chosen)}
-    return Governance(chosen, budget, find_policy(own or name).estimator, settings)
+    return governed_by(chosen, limit, find_policy(own or name).estimator)
+
+
+def governed_by(policy: Policy, window: int | None, estimator: str = "") -> Governance:
+    """What a policy and a window in tokens come to; the estimator is the policy's own."""
+    budget = make_budget(window, trigger=policy.trigger, target=policy.target,
+                         reserve=policy.reserve, margin=policy.margin, scale=policy.scale)
+    settings = {"name": policy.name, **({"window": window} if window else {}),
+                **differing(policy)}
+    return Governance(policy, budget, estimator or policy.estimator, settings)
+
+
+def recorded(start: Mapping[str, Any], place: str) -> Governance:
+    """What governed the run that began with this `run_start`. Raises `UsageError`."""
+    settings = {**start.get("policy", {"name": "none"})}
+    policy, window = find_policy(settings.pop("name", "none")), settings.pop("window", None)
+    return governed_by(with_settings(policy, settings, place), window,
+                       start.get("estimator", "runs"))
 
 
 def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
@@ -109,20 +123,23 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
 
 def make_tools(workspace: Workspace, texts: Texts, history: Sequence[Message],
                governance: Governance | None, shelf: Finder,
-               window: Callable[[], ContextWindow | None],
-               extra: Sequence[Tool] = ()) -> ToolBox:
+               window: Callable[[], ContextWindow | None], extra: Sequence[Tool] = (), *,
+               standard: Sequence[Tool] | None = None, permit: Permit | None = None) -> ToolBox:
     """The tools of a session: those of every agent, those of its policy, and `extra`.
 
     `history` is the live one. `window` gives the session's, which is made after its
     tools, since it counts them. What pins protect is protected without one as well.
+    `standard` are other tools than those of every agent; `permit` is asked behind the
+    guard of what is pinned.
     """
     def globs() -> list[str]:
         governed = window()
         return marked_globs(history) if governed is None else governed.pins.globs()
 
     guard = Guard(globs, workspace, texts)
-    tools = [guard.watched(tool) if tool.name == "run_command" else tool
-             for tool in standard_tools(workspace, texts)]
+    if standard is None:
+        standard = standard_tools(workspace, texts)
+    tools = [guard.watched(tool) if tool.name == "run_command" else tool for tool in standard]
     if governance is not None:
         tools += reading_tools(tools_of(governance.policy), history, shelf, texts,
                                governance.budget.window)
@@ -133,4 +150,10 @@ def make_tools(workspace: Workspace, texts: Texts, history: Sequence[Message],
     tools += extra
     if governance is not None and DESCRIBE in tools_of(governance.policy):
         tools.append(DescribeTool(ToolBox(tools, texts).declarations(), texts))
-    return ToolBox(tools, texts, permit=guard, scrub=workspace.scrub)
+
+    def may(tool: Tool, arguments: dict[str, Any]) -> None:
+        guard(tool, arguments)
+        if permit is not None:
+            permit(tool, arguments)
+
+    return ToolBox(tools, texts, permit=may, scrub=workspace.scrub)

@@ -38,7 +38,7 @@ class Budget:
     recipe: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def within(self, window: int) -> Budget:
-        """The same budget for a smaller window, such as an endpoint has told."""
+        """The same budget for the window that an endpoint has told, if it is smaller."""
         if self.window is not None and window >= self.window:
             return self
         return make_budget(window, **self.recipe)

@@ -81,12 +81,14 @@ class Ladder:
         on go down to the target together. One that is taken always counts for itself.
         A view that a rung could do nothing with is not shown to it again.
         """
-        level, gained = 0, set[int]()
+        if turn.trigger == "stage" and any(old.trigger == "threshold" for old in self.state.taken):
+            return  # the round behind this one had begun
+        level, gained, start = self._begun(turn)
         in_vain: dict[int, View] = {}
         progress = True
         while progress:
-            progress = False
-            for number, rung in enumerate(self._rungs()):
+            progress = start > 0
+            for number, rung in list(enumerate(self._rungs()))[start:]:
                 now, over = self.tokens, self._tier(rung, turn)
                 goal = min(turn.target, over) if turn.over else turn.target
                 if turn.once and number not in gained:
@@ -101,6 +103,25 @@ class Ladder:
                 gained.add(number)
                 if rung.trigger != ALWAYS:
                     level = max(level, now)
+            start = 0
+
+    def _begun(self, turn: Round) -> tuple[int, set[int], int]:
+        """Where a round goes on that a killed process had begun: (the level that it was at,
+        the rungs that gained, the one to ask next)."""
+        level, gained, start = 0, set[int](), 0
+        if turn.trigger not in ("stage", "threshold"):
+            return level, gained, start
+        rungs = self._rungs()
+        for old in self.state.taken:
+            names = [rung.strategy.name for rung in rungs]
+            if old.trigger != turn.trigger or old.strategy not in names:
+                continue
+            number = names.index(old.strategy, start if old.strategy in names[start:] else 0)
+            gained.add(number)
+            start = number + 1
+            if rungs[number].trigger != ALWAYS:
+                level = max(level, old.drift.predict(old.tokens + self.state.declared))
+        return level, gained, start
 
     def _rungs(self) -> tuple[Rung, ...]:
         """The policy's, and behind them the handles for users' words beyond their share."""
@@ -200,9 +221,12 @@ class Ladder:
 
     def protection(self) -> Protection:
         """What may not be touched as things stand."""
-        state = self.state
-        share = self.policy.user_share * (self.budget.window or 0)
-        users = protected_users(state.users, int(share))
-        return Protection(frozenset(users.union(state.heads)),
-                          tail_start(state.view, self.policy.protect_last),
-                          self.policy.shorten_tail, state.pins, state.history)
+        return protection(self.state, self.policy, self.budget.window)
+
+
+def protection(state: WindowState, policy: Policy, window: int | None) -> Protection:
+    """What a policy may not touch in this state; `window` in tokens."""
+    users = protected_users(state.users, int(policy.user_share * (window or 0)))
+    return Protection(frozenset(users.union(state.heads)),
+                      tail_start(state.view, policy.protect_last),
+                      policy.shorten_tail, state.pins, state.history)

@@ -166,7 +166,8 @@ def _set(target: Any, key: str, value: Any, place: str) -> Any:
     if allowed and value not in allowed:
         raise UsageError(f"{value!r} is not known", place=f"{place}.{key}", value=value,
                          remedy=f"known are: {', '.join(map(str, allowed))}")
-    if old is not None and type(value) is not type(old) and not (
+    free = getattr(type(target), key, None) is None  # its default is None: of more than one kind
+    if not free and type(value) is not type(old) and not (
             isinstance(old, float) and type(value) is int):
         raise UsageError(f"{value!r} is no {type(old).__name__}", place=f"{place}.{key}",
                          value=value, remedy=f"the default is {old!r}")

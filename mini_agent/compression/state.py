@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import TraceError
 from ..messages import Message, open_calls
@@ -24,6 +24,15 @@ from .skips import Breaker, Skips
 from .view import Change, Entry, View, apply, first_touched, from_payload, inverse
 
 
+class Taken(NamedTuple):
+    """A rung gained: in which kind of round, and from how many tokens of the view."""
+
+    strategy: str
+    trigger: str
+    tokens: int
+    drift: Drift
+
+
 class WindowState:
     """The state of one session's window; `fold` is the only way to change it.
 
@@ -33,6 +42,8 @@ class WindowState:
     `undoable` are (seq, inverse change) of the changes, the last one last.
     `resting` is the size in tokens, of the view alone, that an undo went back to.
     `declared` are the tokens of the tool declarations, `rounds` counts summaries.
+    `taken` are the rungs that gained since the last model call or message, so that a
+    ladder that was cut off is taken on from there.
     """
 
     def __init__(self, estimate: Estimator, texts: Texts = Texts()) -> None:
@@ -52,6 +63,7 @@ class WindowState:
         self.undoable: list[tuple[int, Change]] = []
         self.resting = 0
         self.rounds = 0
+        self.taken: list[Taken] = []
         self.applied = False                    # whether the last proposal was
         self.summaries: list[dict[str, Any]] = []  # what the model wrote for those that were
         self.declared = 0
@@ -70,6 +82,7 @@ class WindowState:
 
     def enter(self, message: Message) -> None:
         """A message enters the history, and the view at its end."""
+        self.taken = []
         index = len(self.history)
         entry = Entry(message, self.estimate.message(message), (index,))
         self.history.append(message)
@@ -98,6 +111,7 @@ class WindowState:
     def call(self, step: int) -> None:
         """The view is sent."""
         self.step = step
+        self.taken = []
         self.asked = len(self.history)
         self.at_boundary = False
 
@@ -115,6 +129,8 @@ class WindowState:
     def _on_context_compression(self, payload: dict[str, Any], seq: int) -> None:
         change = from_payload(payload)
         back = inverse(self.view, change)
+        self.taken.append(Taken(change.strategy, payload["trigger"], self.view.tokens,
+                                replace(self.drift)))
         self._become(change)
         self.undoable.append((seq, back))
         self.applied = True

@@ -173,12 +173,16 @@ class ContextWindow:
         """Let automatic summaries be tried again."""
         self._ladder.record("settings", step=step, breaker="closed")
 
+    def note(self, step: int, **settings: Any) -> None:
+        """A setting of the session has changed that is none of the window's (the model)."""
+        self._ladder.record("settings", step=step, **settings)
+
     def stage_done(self, history: Sequence[Message], name: str, step: int) -> None:
         """A stage of the work ends with the group that is open, or with what is there."""
         self.take_in(history)
         self._ladder.record("stage", step=step, name=name)
 
-    def use(self, policy: Policy, budget: Budget, step: int, **settings: Any) -> None:
+    def use(self, policy: Policy, budget: Budget, step: int, /, **settings: Any) -> None:
         """Govern by another policy from now on; `settings` are what the record says."""
         self._ladder.record("settings", step=step, **settings)
         self._ladder.policy, self._base = policy, budget

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..audit import Line, audit
 from ..errors import UsageError
+from ..lint import Finding, lint_message, lint_pairing
 from ..trace import parse_record
-from .audit import Line, audit
-from .lint import Finding, lint_message, lint_pairing
 from .sessions import Session, open_sessions
 
 # What readers mend and count, of that which is a fault of the log; the rest is its form.

@@ -14,6 +14,7 @@ from typing import Any
 
 from .digest import DIGEST
 from .lab import LAB
+from .live import LIVE
 from .paths import PATHS
 from .summaries import SUMMARIES
 from .tools import TOOLS
@@ -83,6 +84,7 @@ TEXTS: dict[str, tuple[str, str]] = {
                     "[至此截断:摘要已达到允许的最大长度]"),
     **DIGEST,
     **LAB,
+    **LIVE,
     **PATHS,
     **TOOLS,
     # tools/skill.py

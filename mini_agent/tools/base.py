@@ -47,6 +47,18 @@ class SideBySide(Tool, Protocol):
         """Give `answer` the one result of each call, in order. When it raises, nothing goes on."""
 
 
+class Tools(Protocol):
+    """What the loop needs of a registry of tools."""
+
+    def declarations(self) -> list[dict[str, Any]]: ...
+    def batches(self, calls: Sequence[Call]) -> Iterator[list[Call]]: ...
+    def run_batch(self, batch: Sequence[Call], step: int, answer: Answer) -> None: ...
+    def failure(self, call: Call, error: ToolError) -> Message: ...
+
+
+Permit = Callable[[Tool, dict[str, Any]], None]  # may raise `ToolError`
+
+
 class ToolBox:
     """The registry: it knows the tools, checks arguments and makes the results.
 
@@ -55,7 +67,7 @@ class ToolBox:
     """
 
     def __init__(self, tools: Sequence[Tool], texts: Texts,
-                 permit: Callable[[Tool, dict[str, Any]], None] | None = None,
+                 permit: Permit | None = None,
                  scrub: Callable[[str], str] = str) -> None:
         self._tools = {tool.name: tool for tool in tools}
         if len(self._tools) != len(tools):

@@ -1,4 +1,4 @@
-"""Milestone 6: what a provider would refuse, or nobody meant, in a transcript.
+"""Milestone 5: what a provider would refuse, or nobody meant, in a transcript.
 
 The rules that need nothing but the messages: roles and their order, pairing, empty
 contents, ids used twice, arguments that are no JSON object, sizes.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..messages import ROLES, Message, calls_of, pairing_faults
+from .messages import ROLES, Message, calls_of, pairing_faults
 
 TOO_LARGE = 400_000  # characters of one message: a whole window of 100,000 tokens
 Fault = tuple[str, str]

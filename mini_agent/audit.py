@@ -1,0 +1,211 @@
+"""Milestone 5: is a trace true? Everything in it that can be checked from it alone.
+
+The records are folded by the one fold that also made them (`compression/state.py`). Each
+change is held to the laws that can be seen in it (1 pairing, 2 conservation, 3 strict
+gain, 4 protection; those that the policy breaks on purpose are left out), to its own
+numbers, and to law 9 where it names a handle. `check` tells of what is found; a session
+whose records are not true is not resumed. What cannot be seen in a trace: whether the
+tools said what they are said to have said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from .compression.ladder import protection
+from .compression.laws import GAIN, faults
+from .compression.state import WindowState
+from .compression.view import Change, Entry, apply, from_payload, prefix_kept
+from .errors import TraceError, UsageError
+from .lint import Fault, Finding, lint_message, lint_pairing
+from .messages import Message
+from .runner import Governance, recorded
+from .texts import Texts, language_of
+from .tokens import estimator
+from .trace import FORMAT, Record
+
+_HANDLE = re.compile(r"handle=(\d+)")
+_LAWS = {1: "pairing", 2: "conservation", 3: "strict gain", 4: "protection"}
+
+
+class Line(NamedTuple):
+    """A record and the number of the line where it stands."""
+
+    number: int
+    record: Record
+
+
+def audit(lines: Sequence[Line], goes_on: bool = False) -> Iterator[Finding]:
+    """What is wrong in a trace, in the order of its lines where there is one.
+
+    `goes_on`: it need not have come to its end.
+    """
+    if not lines:
+        yield Finding(1, "trace", "there is no record in it")
+        return
+    yield from _head(lines[0])
+    yield from _Fold([line.record for line in lines]).findings(lines)
+    ended = lines[-1].record.get("event") == "run_end"
+    if not ended and not goes_on:
+        yield Finding(lines[-1].number, "trace", "the run has no end: it was killed or goes on")
+    yield from lint_pairing([(line.number, line.record["message"]) for line in lines
+                             if line.record["type"] == "message"], ended)
+
+
+def _head(first: Line) -> Iterator[Finding]:
+    if first.record.get("event") != "run_start":
+        yield Finding(first.number, "trace", "the first record is no run_start")
+    elif first.record["payload"].get("format") != FORMAT:
+        yield Finding(first.number, "trace",
+                      f"format {first.record['payload'].get('format')!r}, known is {FORMAT}")
+
+
+class _Fold:
+    """The state that the records make, and what does not fit it."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self._start = next((record["payload"] for record in records
+                            if record.get("event") == "run_start"), {})
+        said = next((record["message"].get("content") for record in records
+                     if record["type"] == "message"
+                     and record["message"].get("role") == "user"), "")
+        self._doubt = ""
+        self._governance = self._governed(self._start)
+        self._state = WindowState(estimator(self._governance.estimator),
+                                  Texts(language_of(said if isinstance(said, str) else "")))
+        self._declared: int | None = None
+        self._ids: set[str] = set()
+        self._answer: dict[str, Any] = {}
+
+    def _governed(self, start: Mapping[str, Any]) -> Governance:
+        """What governs, and what stands in doubt about it."""
+        try:
+            governance = recorded(start, "policy")
+            estimator(governance.estimator)
+            return governance
+        except (UsageError, TypeError, AttributeError) as error:
+            self._doubt = f"laws and sizes cannot be checked: {error}"
+            return recorded({}, "policy")
+
+    def findings(self, lines: Sequence[Line]) -> Iterator[Finding]:
+        """What is wrong with each record, in order. A record that makes no sense is
+        one finding, and the fold goes on."""
+        if self._doubt:
+            yield Finding(lines[0].number, "trace", self._doubt)
+        in_order = True
+        for index, (number, record) in enumerate(lines):
+            if in_order and record["seq"] != index:
+                yield Finding(number, "trace", f"seq {record['seq']} where {index} should stand")
+                in_order = False
+            try:
+                for kind, text in self._checked(record):
+                    yield Finding(number, kind, text)
+                self._state.fold(record)
+            except TraceError as error:
+                yield Finding(number, "trace", error.message)
+            except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+                what = record.get("event", "message")
+                yield Finding(number, "trace", f"{what}: not as a record of its kind "
+                                               f"({type(error).__name__}: {error})")
+
+    def _checked(self, record: Record) -> Iterator[Fault]:
+        """What is wrong with a record, in the state as it was before."""
+        if record["type"] == "message":
+            yield from self._message(record["message"])
+            return
+        if "entries" in record["payload"]:
+            yield from self._change(record["event"], record["payload"])
+        if check := getattr(self, f"_on_{record['event']}", None):
+            yield from check(record["payload"])
+
+    def _message(self, message: Message) -> Iterator[Fault]:
+        yield from lint_message(message, self._ids, first=not self._state.history)
+        if message["role"] == "tool" and self._answer:
+            yield from self._answered(message)
+
+    def _answered(self, message: Message) -> Iterator[Fault]:
+        told, self._answer = self._answer, {}
+        if told["id"] != message["tool_call_id"]:
+            yield "trace", f"the tool_result before it is of {told['id']!r}"
+        if told["chars"] != len(message["content"]):
+            yield "trace", f"{len(message['content'])} characters, its record says {told['chars']}"
+        if told["ok"] == ("error" in message):
+            yield "trace", "the record and the message do not agree whether it failed"
+
+    def _on_tool_result(self, payload: dict[str, Any]) -> Iterator[Fault]:
+        self._answer = payload
+        yield from ()
+
+    def _change(self, event: str, payload: dict[str, Any]) -> Iterator[Fault]:
+        """A compression, or what an undo or a pin put back; only the first has to gain."""
+        change, before = from_payload(payload), self._state.view
+        after = apply(before, change)
+        protected = protection(self._state, self._governance.policy, self._limit())
+        exempt = () if event == "context_compression" else (GAIN,)
+        counted = self._counted(change)
+        for law, fault in faults(before, apply(before, counted), counted, protected,
+                                 (*self._governance.policy.breaks, *exempt)):
+            yield f"law {law} ({_LAWS[law]})", f"{change.strategy}: {fault}"
+        for key, value in (("before_messages", len(before)), ("after_messages", len(after)),
+                           ("before_tokens", before.tokens), ("after_tokens", after.tokens),
+                           ("prefix_kept", prefix_kept(before, change))):
+            if payload[key] != value:
+                yield "trace", f"{key} is {payload[key]}, rebuilt it is {value}"
+        for _, entry in change.inserts:
+            yield from self._entry(entry)
+
+    def _counted(self, change: Change) -> Change:
+        """The change with the tokens of its entries counted here."""
+        return replace(change, inserts=tuple(
+            (at, replace(entry, tokens=self._state.estimate.message(entry.message)))
+            for at, entry in change.inserts))
+
+    def _entry(self, entry: Entry) -> Iterator[Fault]:
+        tokens = self._state.estimate.message(entry.message)
+        if entry.tokens != tokens:
+            yield "trace", f"an entry of {tokens} tokens is said to have {entry.tokens}"
+        for number in map(int, _HANDLE.findall(entry.message["content"])):
+            if number >= len(self._state.history):
+                yield "law 9 (honesty)", f"handle {number} points at nothing"
+
+    def _on_model_call(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
+        view = self._state.view
+        if payload["messages"] != len(view):
+            yield "trace", f"{payload['messages']} messages sent, the view has {len(view)}"
+        if "tokens" not in payload:
+            return
+        declared = payload["tokens"] - view.tokens
+        if self._declared is None and declared >= 0:
+            self._declared = declared
+        if declared != self._declared:
+            yield "trace", (f"{payload['tokens']} tokens sent, rebuilt it is "
+                            f"{view.tokens + (self._declared or 0)}")
+        told = payload.get("predicted", payload["tokens"])
+        if told != (predicted := self._state.drift.predict(payload["tokens"])):
+            yield "trace", f"{told} tokens predicted, rebuilt it is {predicted}"
+
+    def _on_settings(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
+        self._declared = None  # other forms of tools, perhaps; counted anew
+        if "policy" in payload:
+            self._governance = self._governed({**self._start, "policy": payload["policy"]})
+            if self._doubt:
+                yield "trace", self._doubt
+
+    def _on_resume(self, _: Mapping[str, Any]) -> Iterator[Fault]:
+        self._declared = None  # other tools, perhaps
+        yield from ()
+
+    def _on_run_end(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
+        view = self._state.view
+        if payload["final_messages"] != len(view):
+            yield "trace", f"ends with {payload['final_messages']} messages, the view has {len(view)}"
+        if "final_tokens" in payload and self._declared is not None and (
+                payload["final_tokens"] != view.tokens + self._declared):
+            yield "trace", f"ends with {payload['final_tokens']} tokens, the view has {view.tokens}"
+
+    def _limit(self) -> int | None:
+        told, budget = self._state.settings.get("learned_window"), self._governance.budget
+        return budget.within(told).window if told else budget.window

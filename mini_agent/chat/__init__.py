@@ -1,0 +1,1 @@
+"""Milestone 5: a person at the keyboard. Start with `conversation.py`."""

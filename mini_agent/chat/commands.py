@@ -1,0 +1,164 @@
+"""Milestone 5: what begins with `/`.
+
+A command is a function of the conversation and the rest of its line; its docstring is
+its help. One that the user got wrong raises `UsageError`, which is one line.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..compression.pins import KINDS, Pin
+from ..compression.policies import find_policy, nearest, policy_names
+from ..errors import UsageError
+from ..session import Session
+from ..trace import trace_folder
+from .contents import contents
+
+if TYPE_CHECKING:
+    from .conversation import Conversation
+
+Command = Callable[["Conversation", str], None]
+
+
+def run_command(chat: Conversation, line: str) -> None:
+    """Do what a line that begins with `/` says. Raises `UsageError`."""
+    name, _, rest = line[1:].partition(" ")
+    if name not in COMMANDS:
+        raise UsageError(f"no command /{name}", place="chat", value=name,
+                         remedy=nearest(name, COMMANDS) + " (/help lists them)")
+    COMMANDS[name](chat, rest.strip())
+
+
+def _context(chat: Conversation, rest: str) -> None:
+    """/context            what fills the window"""
+    session = _session(chat)
+    for line in contents(session.window, chat.screen.style):
+        chat.screen.tell(line)
+
+
+def _compact(chat: Conversation, rest: str) -> None:
+    """/compact [FOCUS]    compress now; keep what has to do with FOCUS"""
+    session = _session(chat)
+    before, after = session.window.compact(session.step, rest)
+    chat.screen.tell(f"{before:,} -> {after:,} tokens" if after < before else
+                     f"nothing to gain at {before:,} tokens")
+
+
+def _pin(chat: Conversation, rest: str) -> None:
+    """/pin [KIND] [TEXT]  keep TEXT, or your last message, word for word"""
+    session = _session(chat)
+    kind, _, text = rest.partition(" ")
+    if kind not in KINDS:
+        kind, text = KINDS[0], rest
+    history = session.agent.history
+    found = [index for index, message in enumerate(history)
+             if (text.strip() in message["content"] if text.strip()
+                 else message["role"] == "user")]
+    if not found:
+        raise UsageError("no message has this text word for word", place="/pin", value=text,
+                         remedy="say it first, then pin it")
+    refused = session.window.pin(Pin(found[-1], text.strip(), kind), session.step, "user")
+    if refused:
+        raise UsageError(refused, place="/pin", value=text, remedy="pin less")
+    chat.screen.tell(f"pinned as {kind}: a stretch of message #{found[-1]}" if text.strip()
+                     else f"pinned as {kind}: message #{found[-1]}")
+
+
+def _stage(chat: Conversation, rest: str) -> None:
+    """/stage NAME         a stage of the work ends here"""
+    session = _session(chat)
+    if not rest:
+        raise UsageError("a stage needs a name", place="/stage", remedy="write /stage NAME")
+    session.window.stage_done(session.agent.history, rest, session.step)
+    chat.screen.tell(f"stage {rest} has ended")
+
+
+def _why(chat: Conversation, rest: str) -> None:
+    """/why TEXT           when could the model see TEXT, and what took it away"""
+    session = _session(chat)
+    if not rest:
+        raise UsageError("an empty text is everywhere", place="/why", remedy="write /why TEXT")
+    for line in chat.why(session.path, rest):
+        chat.screen.tell(line)
+
+
+def _undo(chat: Conversation, rest: str) -> None:
+    """/undo               take back the last compression"""
+    session = _session(chat)
+    before, after = session.window.undo(session.step)
+    chat.screen.tell(f"{before:,} -> {after:,} tokens")
+
+
+def _policy(chat: Conversation, rest: str) -> None:
+    """/policy [NAME]      how the window is kept small; change it"""
+    if not rest:
+        now = chat.session.window.policy.name if chat.session else ""
+        for name in policy_names():
+            chat.screen.row(f"{'*' if name == now else ' '} {name}: {find_policy(name).about}")
+        return
+    session = _session(chat)
+    session.use(find_policy(rest), session.window.budget.window)
+    chat.screen.tell(f"policy {rest}: {session.window.policy.about}")
+
+
+def _model(chat: Conversation, rest: str) -> None:
+    """/model [NAME]       which model answers; change it"""
+    if rest:
+        _session(chat).use_model(chat.connect(rest), rest)
+        chat.model = rest
+    chat.screen.tell(f"model {chat.model}")
+
+
+def _save(chat: Conversation, rest: str) -> None:
+    """/save [FILE]        where the session is kept; copy it to FILE"""
+    session = _session(chat)
+    if rest:
+        copy_session(session.path, Path(rest).expanduser())
+    chat.screen.tell(f"saved: {rest or session.path}")
+
+
+def _help(chat: Conversation, rest: str) -> None:
+    """/help               this list"""
+    for command in COMMANDS.values():
+        chat.screen.row(command.__doc__ or "")
+    chat.screen.tell(HELP)
+
+
+def _quit(chat: Conversation, rest: str) -> None:
+    """/quit               end; the session can be resumed"""
+    chat.over = True
+
+
+HELP = """\
+A line that ends in \\ goes on; between lines of \"\"\" stands a message of many lines.
+What you type while the model works is kept and comes next. An empty line goes on.
+Ctrl-C ends the step, twice the program."""
+
+COMMANDS: dict[str, Command] = {
+    "context": _context, "compact": _compact, "pin": _pin, "stage": _stage, "why": _why,
+    "undo": _undo, "policy": _policy, "model": _model, "save": _save, "help": _help,
+    "quit": _quit}
+
+
+def _session(chat: Conversation) -> Session:
+    if chat.session is None:
+        raise UsageError("nothing was said yet", place="chat", remedy="say something first")
+    chat.session.window.take_in(chat.session.agent.history)
+    return chat.session
+
+
+def copy_session(source: Path, target: Path) -> None:
+    """Copy a trace with its folder to where nothing is yet. Raises `UsageError`."""
+    if target.exists():
+        raise UsageError("there is a file already", place=str(target), remedy="name another one")
+    try:
+        shutil.copyfile(source, target)
+        if trace_folder(source).is_dir():
+            shutil.copytree(trace_folder(source), trace_folder(target))
+    except OSError as error:
+        raise UsageError(f"it cannot be written ({error.strerror})", place=str(target),
+                         remedy="name a file in a folder that you may write to") from error

@@ -1,0 +1,92 @@
+"""Milestone 5: what fills the window, as a person wants to see it.
+
+Plain functions from a window to lines. All numbers are tokens as the window counts
+them; where an endpoint has reported, the whole is as the endpoint would count it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..compression.view import Entry
+from ..compression.window import ContextWindow
+from ..meter import Meter, Prices
+from .screen import Style, fitted
+
+PARTS = {"system": "S", "tools": "T", "user": "U", "assistant": "A", "results": "R",
+         "summaries": "Z"}
+LARGEST = 5
+LABEL = 10  # columns of a name
+
+
+def part_of(entry: Entry) -> str:
+    """To which of `PARTS` an entry belongs."""
+    if entry.how in ("summary", "attached"):
+        return "summaries"
+    return "results" if entry.message["role"] == "tool" else entry.message["role"]
+
+
+def sizes(window: ContextWindow) -> dict[str, int]:
+    """The tokens of each of `PARTS`, in their order."""
+    found = dict.fromkeys(PARTS, 0)
+    found["tools"] = window.state.declared
+    for entry in window.view.entries:
+        found[part_of(entry)] += entry.tokens
+    return found
+
+
+def share(window: ContextWindow) -> str:
+    """How full the window is, in short."""
+    if window.budget.window is None:
+        return f"{window.predicted:,} tokens"
+    return f"{window.predicted * 100 // window.budget.window} % of {window.budget.window:,}"
+
+
+def status(window: ContextWindow, meter: Meter, prices: Prices | None, model: str) -> list[str]:
+    """The parts of the status line, the most important first."""
+    parts = [share(window)]
+    if prices is not None:
+        parts.append(f"cost {prices.of(meter):.4f}")
+    if meter.prompt:
+        parts.append(f"in {meter.prompt:,} (cached {meter.cached:,}) out {meter.answer:,}")
+    if meter.drift is not None:
+        parts.append(f"drift {meter.drift:+,}")
+    return [*parts, window.policy.name, model]
+
+
+def contents(window: ContextWindow, style: Style) -> Iterator[str]:
+    """The bar, a line a part, the largest messages."""
+    found, columns = sizes(window), style.width()
+    total, limit = sum(found.values()), window.budget.window
+    yield f"window {share(window)}, estimated by {window.state.estimate.name}: {total:,}"
+    if not style.plain:
+        yield bar(found, limit or max(1, total), columns)
+    for name, tokens in found.items():
+        sign = "" if style.plain else f"{PARTS[name]} "
+        yield f"{sign}{name:<{LABEL}}{tokens:>9,}  {tokens * 100 // max(1, total):>3} %"
+    if limit is not None:
+        sign = "" if style.plain else ". "
+        yield f"{sign}{'free':<{LABEL}}{max(0, limit - window.predicted):>9,}"
+    for entry in sorted(window.view.entries, key=lambda entry: -entry.tokens)[:LARGEST]:
+        yield fitted(f"{entry.tokens:>7,}  {_named(entry)}", columns)
+
+
+def bar(found: dict[str, int], limit: int, columns: int) -> str:
+    """One line of letters, a letter for an equal part of the window, `.` for what is free.
+
+    Whatever is there at all has a letter.
+    """
+    room = max(len(found), columns - 2)
+    line = "".join(PARTS[name] * max(1, tokens * room // limit)
+                   for name, tokens in found.items() if tokens)
+    return f"[{line[:room]:.<{room}}]"
+
+
+def _named(entry: Entry) -> str:
+    where = f"#{entry.stands_for[0]}" if entry.stands_for else "attached"
+    if len(entry.stands_for) > 1:
+        where += f"..#{entry.stands_for[-1]}"
+    how = "" if entry.how == "verbatim" else f", {entry.how}"
+    name = f" of {entry.message['name']}" if entry.message.get("name") else ""
+    start = entry.message["content"].strip().partition("\n")[0]
+    return f"{where} {entry.message['role']}{name}{how}: {start}"

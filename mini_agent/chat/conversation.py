@@ -1,0 +1,118 @@
+"""Milestone 5: the conversation: what is typed, what the model does, what comes next.
+
+Ctrl-C once ends the step, twice in a row the program. What goes wrong in a turn is told
+and leaves the session as it is, so that it can go on. What is left out: how a session
+is kept (`session.py`), how things look (`screen.py`), what `/` does (`commands.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ..errors import MiniAgentError, TraceError
+from ..loop import Outcome
+from ..meter import Prices
+from ..models.base import Model
+from ..session import Session
+from .commands import run_command
+from .contents import status
+from .keyboard import Keyboard
+from .screen import Screen, joined
+
+DONE, FAILED, INTERRUPTED = 0, 1, 130
+
+
+class Conversation:
+    """`open` begins the session with what is said first; `session` is one that goes on.
+
+    `why` explains a text from a trace, `connect` gives a model by name; `model` is the
+    name of the one that answers now.
+    """
+
+    def __init__(self, screen: Screen, keyboard: Keyboard, open_: Callable[[str], Session], *,
+                 session: Session | None = None, model: str = "", prices: Prices | None = None,
+                 connect: Callable[[str], Model],
+                 why: Callable[[Path, str], Iterable[str]]) -> None:
+        self.screen, self.keyboard, self.session, self.model = screen, keyboard, session, model
+        self.connect, self.why = connect, why
+        self.over = False
+        self._open, self._prices = open_, prices
+        self._outcome = Outcome("closed")
+        self._interrupted = False  # and nothing was said since
+
+    def run(self) -> int:
+        """Talk until the end; the exit status."""
+        try:
+            if self.session is not None and self.session.due and not (
+                    self.session.meter.stopped and self.keyboard.interactive):
+                self._turn()
+            while not self.over:
+                self._next()
+        except TraceError as error:  # nothing can be kept any more
+            self.screen.tell(f"mini-agent: {error}", "red")
+            return FAILED
+        return self._close()
+
+    def _next(self) -> None:
+        """One message or command."""
+        try:
+            said = self.keyboard.message(self._prompt())
+            self._interrupted = False
+            if said.startswith("/"):
+                run_command(self, said)
+            elif said.strip():
+                self._turn(said)
+            elif self.session is not None and self.session.due:
+                self._turn()
+        except EOFError:
+            self.over = True
+        except KeyboardInterrupt:
+            self.over = self._interrupted
+            if not self.over:
+                self.screen.tell("\n(Ctrl-C again ends the program)" if self.keyboard.interactive
+                                 else "")
+            self._interrupted = True
+        except TraceError:
+            raise
+        except MiniAgentError as error:
+            self.screen.tell(f"mini-agent: {error}", "red")
+
+    def _turn(self, *said: str) -> None:
+        """All that the model does until it is the user's turn again."""
+        if self.session is None:
+            self.session = self._open(said[0])
+        with self.keyboard.listening():
+            self._outcome = outcome = self.session.turn(*said)
+        self.screen.end_answer()
+        if outcome.reason == "trace_failed":
+            raise TraceError(outcome.detail)
+        self._interrupted = outcome.reason == "interrupted"
+        if not outcome.done and outcome.reason != "interrupted":
+            self.screen.tell(f"mini-agent: {outcome.reason}: {outcome.detail}", "red")
+            if self.keyboard.interactive and self.session.due:
+                self.screen.tell("(an empty line tries again)")
+
+    def _prompt(self) -> str:
+        """The status above the prompt, and the prompt."""
+        if not self.keyboard.interactive:
+            return ""
+        if self.session is not None:
+            self.session.window.take_in(self.session.agent.history)
+            parts = status(self.session.window, self.session.meter, self._prices, self.model)
+            self.screen.tell(joined(parts, self.screen.style.width()), "dim")
+        return "you: " if self.screen.style.plain else "> "
+
+    def _close(self) -> int:
+        """The end is recorded; how the session can be taken up again is told."""
+        if self.session is None:
+            return INTERRUPTED if self._interrupted else DONE
+        ended = self.session.finish(self._outcome)
+        if ended.reason == "trace_failed":
+            raise TraceError(ended.detail)
+        if self.keyboard.interactive:
+            self.screen.tell(f"resume with: mini-agent resume {self.session.path}")
+        if self._interrupted:
+            return INTERRUPTED
+        return DONE if self._outcome.done or self._outcome.reason == "closed" or (
+            self.keyboard.interactive) else FAILED

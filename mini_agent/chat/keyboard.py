@@ -1,0 +1,219 @@
+"""Milestone 5: what a person types, also while the model works.
+
+A message is a line; one that ends in a backslash goes on, and between lines of three
+quotes stands a message of many. What is typed while the model works is read by a
+thread, kept, and given out once. What is left out: what a message means (`/` begins a
+command).
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+from ..interrupts import Interrupts
+
+try:
+    import termios
+except ImportError:
+    termios = None  # type: ignore[assignment]
+
+FENCE = '"""'
+HISTORY = 1_000  # lines that are remembered
+
+
+class Lines:
+    """Makes messages of lines."""
+
+    def __init__(self) -> None:
+        self._kept: list[str] = []
+        self._fenced = False
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a message has begun that goes on."""
+        return bool(self._kept) or self._fenced
+
+    def add(self, line: str) -> str | None:
+        """The message that is whole with this line, None while it goes on."""
+        if line.strip() == FENCE:
+            self._fenced = not self._fenced
+            return None if self._fenced else self.end()
+        if self._fenced:
+            self._kept.append(line)
+            return None
+        if line.endswith("\\"):
+            self._kept.append(line[:-1])
+            return None
+        self._kept.append(line)
+        return self.end()
+
+    def end(self) -> str:
+        """What there is so far."""
+        message, self._kept, self._fenced = "\n".join(self._kept), [], False
+        return message
+
+
+class Keyboard:
+    """Standard input. `noted` hears of each message that is kept for later.
+
+    `remember` takes a line into the history of whatever edits lines.
+    """
+
+    def __init__(self, source: TextIO, interrupts: Interrupts, prompts: TextIO,
+                 noted: Callable[[str], None]) -> None:
+        self._source, self._interrupts, self._prompts = source, interrupts, prompts
+        self._noted = noted
+        self.remember: Callable[[str], None] = lambda line: None
+        self._kept: deque[str] = deque()
+        self._ended = False
+        self._listener: _Listener | None = None
+        self.interactive = source.isatty()
+
+    def typed(self) -> list[str]:
+        """The messages that were kept, up to the first command. Each is given once."""
+        messages = []
+        while self._kept and not self._kept[0].startswith("/"):
+            messages.append(self._kept.popleft())
+        return messages
+
+    def message(self, prompt: str) -> str:
+        """The next message: one that was kept, else what is typed now.
+
+        EOFError at the end of the input; KeyboardInterrupt leaves nothing half typed.
+        """
+        if self._kept:
+            return self._kept.popleft()
+        lines = Lines()
+        message = None
+        while message is None:
+            try:
+                message = lines.add(self._line("... " if lines.unfinished else prompt))
+            except EOFError:
+                if not lines.unfinished:
+                    raise
+                message = lines.end()
+        if message.strip():
+            self.remember(message)
+        return message
+
+    def ask(self, prompt: str) -> str:
+        """The answer to a question: a line that was begun after it. EOFError: nobody answers."""
+        if not self.interactive:
+            raise EOFError
+        with self._not_listening():
+            if termios is not None:
+                termios.tcflush(self._source.fileno(), termios.TCIFLUSH)
+            return self._line(prompt)
+
+    def _line(self, prompt: str) -> str:
+        if self._ended:
+            raise EOFError
+        with self._interrupts.waiting:
+            if self.interactive and self._source is sys.stdin and sys.stdout.isatty():
+                return input(prompt)
+            if self.interactive:
+                self._prompts.write(prompt)
+                self._prompts.flush()
+            line = self._source.readline()
+        if not line:
+            raise EOFError
+        return line.removesuffix("\n")
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Keep what is typed in here. A pipe is not read ahead: its lines wait by themselves."""
+        if not self.interactive or termios is None or self._ended:
+            yield
+            return
+        self._listener = _Listener(self._source.fileno(), self._keep)
+        try:
+            yield
+        finally:
+            self._ended = self._listener.stop() or self._ended
+            self._listener = None
+
+    @contextmanager
+    def _not_listening(self) -> Iterator[None]:
+        if self._listener is None:
+            yield
+            return
+        self._ended = self._listener.stop()
+        try:
+            yield
+        finally:
+            self._listener = _Listener(self._source.fileno(), self._keep)
+
+    def _keep(self, message: str) -> None:
+        self._kept.append(message)
+        self._noted(message)
+
+
+class _Listener:
+    """A thread that reads whole lines from a terminal, which does not show them meanwhile."""
+
+    def __init__(self, descriptor: int, keep: Callable[[str], None]) -> None:
+        self._descriptor, self._keep = descriptor, keep
+        self._lines, self._ended = Lines(), False
+        self._before = termios.tcgetattr(descriptor)
+        silent: list[Any] = [*self._before]
+        silent[3] = silent[3] & ~termios.ECHO | termios.ICANON
+        termios.tcsetattr(descriptor, termios.TCSANOW, silent)
+        self._waker, self._wake = os.pipe()
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> bool:
+        """Stop reading; whether the input has ended. What was begun and not ended is kept."""
+        os.write(self._wake, b".")
+        self._thread.join()
+        os.close(self._wake)
+        os.close(self._waker)
+        termios.tcsetattr(self._descriptor, termios.TCSANOW, self._before)
+        if self._lines.unfinished:
+            self._keep(self._lines.end())
+        return self._ended
+
+    def _listen(self) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._descriptor, selectors.EVENT_READ)
+            selector.register(self._waker, selectors.EVENT_READ)
+            while not any(key.fd == self._waker for key, _ in selector.select()):
+                data = os.read(self._descriptor, 65_536)
+                if not data:
+                    self._ended = True
+                    return
+                for line in data.decode("utf-8", "replace").removesuffix("\n").split("\n"):
+                    if message := self._lines.add(line):
+                        self._keep(message)
+
+
+@contextmanager
+def line_editing(keyboard: Keyboard, history: Path | None) -> Iterator[None]:
+    """Editing and history of lines, where Python has `readline`."""
+    try:
+        import readline
+    except ImportError:
+        yield
+        return
+    if history is not None:
+        with suppress(OSError):  # there is none yet
+            readline.read_history_file(history)
+    readline.set_history_length(HISTORY)
+    readline.set_auto_history(False)
+    keyboard.remember = readline.add_history
+    try:
+        yield
+    finally:
+        if history is not None:
+            with suppress(OSError):  # a folder that cannot be written: the lines are lost, no more
+                history.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                readline.write_history_file(history)
+                os.chmod(history, 0o600)

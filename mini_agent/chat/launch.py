@@ -1,0 +1,129 @@
+"""Milestone 5: `chat`, `resume` and one request, from the command line.
+
+Here options and environment become the parts of a session; what they do is imported
+when they are run, so that the other commands start fast. This is the topmost floor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UsageError
+
+if TYPE_CHECKING:
+    from ..loop import Outcome
+    from .wiring import Wired
+
+Add = Callable[..., argparse.ArgumentParser]  # cli.add_command
+DONE, FAILED, INTERRUPTED = 0, 1, 130
+
+
+def add_commands(commands: Any, add: Add) -> None:
+    """`chat` and `resume`."""
+    parser = add(commands, "chat", "talk with a model, or have one request done",
+                 '"fix the failing test" --workspace my_project --yes', _chat)
+    parser.add_argument("request", nargs="?", metavar="REQUEST",
+                        help="do this alone: the answer on standard output, all else beside it")
+    _add_options(parser)
+    parser = add(commands, "resume", "go on with a session from its trace",
+                 "traces/session.jsonl", _resume)
+    parser.add_argument("trace", type=Path, metavar="TRACE")
+    parser.add_argument("request", nargs="?", metavar="REQUEST", help="say this, and end then")
+    _add_options(parser, resumed=True)
+
+
+def _add_options(parser: argparse.ArgumentParser, resumed: bool = False) -> None:
+    add = parser.add_argument
+    add("--workspace", type=Path, default=Path("."), metavar="DIR",
+        help="the folder that the tools may touch (default: this one)")
+    if not resumed:
+        add("--trace", type=Path, metavar="FILE", help="keep the session there")
+    add("--policy", default="", metavar="NAME", help="how the window is kept small")
+    add("--window", default="", metavar="N", help="the model's window in tokens, as 32000 or 32k")
+    add("--model", default="", metavar="NAME", help="which one (default: MINI_AGENT_MODEL)")
+    add("--provider", default="", choices=("", "openai", "anthropic"), metavar="NAME",
+        help="openai or anthropic (default: the one whose variables are set)")
+    add("--base-url", default="", metavar="URL", help="the endpoint (default: of the environment)")
+    add("--max-tokens", type=int, metavar="N", help="the longest answer")
+    add("--max-steps", type=int, default=200, metavar="N",
+        help="steps until it is the user's turn again (default: %(default)s)")
+    add("--price", default="", metavar="IN,CACHED,OUT", help="of a million tokens, to show the cost")
+    add("--yes", action="store_true", help="allow every call without asking")
+    add("--read-only", action="store_true", help="allow no call that writes or runs something")
+    add("--plain", action="store_true", help="whole lines of words, no colours or signs")
+    add("--json", action="store_true", help="with REQUEST: print the outcome as JSON")
+    add("--script", type=Path, metavar="TASK.json",
+        help="answer with the replies of a task file, without any model")
+
+
+def _chat(options: argparse.Namespace) -> int:
+    from ..trace import TraceFile
+    from .wiring import wire
+
+    path = options.trace or state_folder(os.environ) / "sessions" / _name()
+    wired = wire(options, os.environ)
+    with TraceFile(path) as file, wired.interrupts:
+        try:
+            if options.request is not None:
+                return _once(wired, lambda: wired.begin(file, options.request), options)
+            return wired.talk(lambda said: wired.begin(file, said), None,
+                              state_folder(os.environ) / "history")
+        finally:
+            if path.is_file() and not path.stat().st_size:
+                path.unlink()  # nothing was said
+
+
+def _resume(options: argparse.Namespace) -> int:
+    from ..trace import TraceFile
+    from .wiring import wire
+
+    if not options.trace.is_file():
+        raise UsageError("there is no such trace", place=str(options.trace),
+                         remedy="name a .jsonl file that a session has written")
+    wired = wire(options, os.environ)
+    with TraceFile(options.trace, fresh=False) as file, wired.interrupts:
+        session = wired.resume(file)
+        if options.request is not None:
+            return _once(wired, lambda: session, options)
+        return wired.talk(None, session, state_folder(os.environ) / "history")
+
+
+def _once(wired: Wired, open_: Callable[[], Any], options: argparse.Namespace) -> int:
+    """One request; what came of it is the exit status."""
+    session = open_()
+    outcome = session.finish(session.turn(options.request))
+    return report(outcome, options.json)
+
+
+def report(outcome: Outcome, as_json: bool) -> int:
+    """Print an outcome as `run` does; its exit status."""
+    if as_json:
+        print(json.dumps({"reason": outcome.reason, "text": outcome.text,
+                          "detail": outcome.detail}, ensure_ascii=False))
+    elif outcome.text:
+        from .screen import safe
+
+        print(safe(outcome.text))
+    if outcome.done:
+        return DONE
+    detail = f": {outcome.detail}" if outcome.detail else ""
+    print(f"mini-agent: {outcome.reason}{detail}", file=sys.stderr)
+    return INTERRUPTED if outcome.reason == "interrupted" else FAILED
+
+
+def state_folder(environ: Mapping[str, str]) -> Path:
+    """Where sessions and the history of lines are kept (XDG_STATE_HOME)."""
+    home = environ.get("XDG_STATE_HOME", "")
+    base = Path(home) if home.startswith("/") else Path.home() / ".local" / "state"
+    return base / "mini-agent"
+
+
+def _name() -> str:
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.jsonl"

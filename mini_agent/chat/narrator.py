@@ -1,0 +1,97 @@
+"""Milestone 5: a session told as it goes, a line or two a record.
+
+The narrator is a sink of the trace, so nothing happens that is recorded and not told:
+calls with their time and size, compressions with theirs, retries, what was refused.
+What is left out: what the model says, which comes before its record (`Screen.answer`).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ..messages import Message, calls_of
+from ..trace import Record
+from .screen import Screen, safe
+
+MARKS = {"call": "> ", "end": "  ", "news": "~ ", "alarm": "! "}
+WORDS = {"call": "call: ", "end": "ended: ", "news": "window: ", "alarm": "note: "}
+TOLD = ("failed", "refused", "breaker_open")  # of what may come of a strategy
+
+
+class Narrator:
+    """A sink. `paused()` keeps the time that a person takes to answer out of a call's.
+
+    `final`: whether the last answer is told too, or somebody else prints it.
+    """
+
+    def __init__(self, screen: Screen, final: bool = True,
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        self._screen, self._clock, self._final = screen, clock, final
+        self._since = 0.0
+
+    def _row(self, kind: str, text: str, color: str = "") -> None:
+        """A line; how it begins says what it is, in words where signs cannot be heard."""
+        self._screen.row((WORDS if self._screen.style.plain else MARKS)[kind] + text, color)
+
+    def __call__(self, record: Record) -> None:
+        """Tell of one record, where there is something to tell."""
+        if record["type"] == "message":
+            self._message(record["message"])
+        elif handler := getattr(self, f"_{record['event']}", None):
+            handler(record["payload"])
+
+    def _message(self, message: Message) -> None:
+        if message["role"] == "assistant" and (self._final or calls_of(message)):
+            self._screen.whole_answer(message["content"])
+
+    def _model_call(self, _: Mapping[str, Any]) -> None:
+        self._screen.begin_answer()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """What happens in here does not count."""
+        begun = self._clock()
+        try:
+            yield
+        finally:
+            self._since += self._clock() - begun
+
+    def _tool_call(self, payload: Mapping[str, Any]) -> None:
+        self._since = self._clock()
+        self._row("call", f"{payload['name']} {brief(payload['arguments'])}", "bold")
+
+    def _tool_result(self, payload: Mapping[str, Any]) -> None:
+        took = max(0.0, self._clock() - self._since)
+        said = "ok" if payload["ok"] else payload["code"]
+        self._row("end", f"{said}, {took:.1f} s, {payload['chars']:,} characters",
+                  "dim" if payload["ok"] else "red")
+
+    def _model_retry(self, payload: Mapping[str, Any]) -> None:
+        self._row("alarm", f"{payload['status']}: asking again in {payload['wait']:.1f} s "
+                  f"(attempt {payload['attempt'] + 1})", "red")
+
+    def _context_compression(self, payload: Mapping[str, Any]) -> None:
+        self._row("news", f"{payload['strategy']}: {payload['before_tokens']:,} -> "
+                  f"{payload['after_tokens']:,} tokens", "green")
+
+    def _compression_skipped(self, payload: Mapping[str, Any]) -> None:
+        if payload["reason"] in TOLD:
+            detail = f": {payload['detail']}" if "detail" in payload else ""
+            self._row("news", f"{payload['strategy']} {payload['reason'].replace('_', ' ')}"
+                      f"{detail}", "red")
+
+    def _interrupted(self, _: Mapping[str, Any]) -> None:
+        self._row("alarm", "interrupted", "red")
+
+
+def brief(arguments: Mapping[str, Any]) -> str:
+    """The arguments of a call in one line: a single text as it is, more by name."""
+    values = list(arguments.values())
+    if len(values) == 1 and isinstance(values[0], str):
+        return safe(values[0])
+    return safe(" ".join(f"{name}={json.dumps(value, ensure_ascii=False)}"
+                         for name, value in arguments.items()))

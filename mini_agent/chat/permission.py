@@ -1,0 +1,116 @@
+"""Milestone 5: nothing is written and no command runs before a person has seen it.
+
+Reading inside the workspace is free. Of anything else the whole command, or the diff,
+is shown with every character visible; the answer is yes, always for this tool, or no
+with a reason that the model gets as DENIED. What is left out: what a command does once
+it may run; nothing holds it back then.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ..errors import ToolError
+from ..texts import Texts
+from ..tools.base import Tool
+from ..tools.edit import places, replaced, unified_diff
+from ..tools.workspace import Workspace
+from .narrator import Narrator
+from .screen import Screen, bare
+
+FREE = ("list_files", "read_file", "search_text", "read_result", "recall", "pin", "stage_done")
+YES, ALWAYS, NO = ("y", "yes"), ("a", "always"), ("n", "no")
+
+
+class Asker(Protocol):
+    """Asks for one line. EOFError where nobody can be asked."""
+
+    def ask(self, prompt: str) -> str: ...
+
+
+@dataclass
+class Permission:
+    """The `permit` of a tool box, after the guard of what is pinned.
+
+    `always` are the names of tools that need not be asked for any more; `yes` allows
+    everything. `texts` gives those of the session, in its language.
+    """
+
+    workspace: Workspace
+    asker: Asker
+    screen: Screen
+    narrator: Narrator
+    texts: Callable[[], Texts]
+    yes: bool = False
+    read_only: bool = False
+    always: set[str] = field(default_factory=set)
+
+    def __call__(self, tool: Tool, arguments: dict[str, Any]) -> None:
+        """Raises `ToolError` DENIED where the call may not be."""
+        if tool.name in FREE:
+            return
+        if self.read_only:
+            raise ToolError("DENIED", self.texts()("denied_read_only"))
+        if self.yes or tool.name in self.always:
+            return
+        shown = self._shown(tool.name, arguments)
+        if shown is None:  # the call will fail by itself, and changes nothing
+            return
+        with self.narrator.paused():
+            self._ask(tool.name, shown)
+
+    def _ask(self, name: str, shown: str) -> None:
+        self.screen.tell("\n".join(f"  {line}" for line in bare(shown).split("\n")))
+        while True:
+            try:
+                answer = self.asker.ask(f"{name}? y(es), a(lways), n(o) [reason]: ").strip()
+            except EOFError:
+                raise ToolError("DENIED", self.texts()("denied_nobody")) from None
+            word, _, reason = answer.partition(" ")
+            if answer.lower() in YES:
+                return
+            if answer.lower() in ALWAYS:
+                self.always.add(name)
+                return
+            if word.lower().rstrip(",:") in NO:
+                texts = self.texts()
+                raise ToolError("DENIED", texts("denied_because", reason=reason.strip())
+                                if reason.strip() else texts("denied"))
+            self.screen.tell("answer y, a, or n; behind n a reason may stand")
+
+    def _shown(self, name: str, arguments: dict[str, Any]) -> str | None:
+        """The whole of what is asked; None for an edit that will not be one."""
+        if name == "run_command":
+            shell = " (in a shell)" if arguments.get("shell") else ""
+            limit = f" (at most {arguments['timeout']:g} s)" if "timeout" in arguments else ""
+            return f"run{shell}{limit}:\n{arguments['command']}"
+        if name not in ("write_file", "edit_file"):
+            return f"{name} {json.dumps(arguments, ensure_ascii=False, indent=1)}"
+        try:
+            shown = self._diff(name, arguments)
+        except ToolError:  # it leads outside, or to nothing that could be edited
+            return None
+        return None if shown is None else f"{name} {shown}"
+
+    def _diff(self, name: str, arguments: dict[str, Any]) -> str | None:
+        path = self.workspace.relative(arguments["path"])
+        if name == "write_file":
+            return self._written(path, arguments["content"])
+        before = self.workspace.read(path).decode("utf-8", "replace")
+        found = places(before, arguments["old"]) if arguments["old"] else []
+        if len(found) != 1:
+            return None
+        after = replaced(before, found[0], arguments["new"])
+        return f"{path}:\n{unified_diff(before, after, path)}"
+
+    def _written(self, path: str, content: str) -> str:
+        """The diff of a whole file; one that cannot be read is replaced by what is shown."""
+        try:
+            before = self.workspace.read(path).decode("utf-8", "replace")
+        except ToolError as error:
+            what = "a new file" if error.code == "FILE_NOT_FOUND" else error.message
+            return f"{path} ({what}):\n{unified_diff('', content, path)}"
+        return f"{path}:\n{unified_diff(before, content, path)}"

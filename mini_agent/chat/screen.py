@@ -1,0 +1,167 @@
+"""Milestone 5: what a person sees, and what never reaches their terminal.
+
+Text of a model or a tool is hostile: an escape in it could move the cursor over what
+was said, ask the terminal to type, or hide half of a command. So control characters
+are shown as what they are or taken out, here, for every byte that is written. Answers
+go to standard output, everything else to standard error; on one terminal both meet.
+What is left out: what is told (`narrator.py`, `commands.py`).
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+WIDTH = 80  # columns where nobody says how many there are
+_ESCAPE = re.compile("(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+_INVISIBLE = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
+
+
+def safe(text: str) -> str:
+    """Text that a terminal can only show: without escapes, control characters and marks
+    that turn the direction of writing. Tab and newline stay."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _CONTROL.sub("", _ESCAPE.sub("", text))
+
+
+def bare(text: str) -> str:
+    """Text whose every character can be seen: what cannot stands there as its escape.
+
+    For what a person has to judge before it is done.
+    """
+    return "".join(letter if letter == "\n" or unicodedata.category(letter) not in _INVISIBLE
+                   else "    " if letter == "\t"
+                   else letter.encode("unicode_escape").decode("ascii") for letter in text)
+
+
+def width(text: str) -> int:
+    """The columns that a safe text of one line takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Cf")
+               else 2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def fitted(text: str, columns: int) -> str:
+    """One line in at most so many columns; where it is cut, it ends in `...`."""
+    text = " ".join(text.split())
+    if width(text) <= columns:
+        return text
+    while text and width(text) > columns - 3:
+        text = text[:-1]
+    return text.rstrip() + "..."
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a screen may look. `plain`: for a screen reader, only whole lines of words."""
+
+    color: bool = False
+    plain: bool = False
+    glyphs: bool = False
+    columns: int = 0  # 0: as many as the terminal has
+
+    def width(self) -> int:
+        """The columns that there are now."""
+        return self.columns or shutil.get_terminal_size((WIDTH, 24)).columns
+
+
+def style_of(err: TextIO, environ: Mapping[str, str], plain: bool) -> Style:
+    """What suits this stream, and the wishes of its user (NO_COLOR, TERM)."""
+    plain = plain or environ.get("TERM") == "dumb"
+    live = err.isatty() and not plain
+    return Style(live and not environ.get("NO_COLOR"), plain or not live,
+                 live and (err.encoding or "").lower().replace("-", "") == "utf8")
+
+
+COLORS = {"": "", "dim": "\x1b[2m", "red": "\x1b[31m", "green": "\x1b[32m", "bold": "\x1b[1m"}
+
+
+class Screen:
+    """Writes to two streams. A lock lets the keyboard's thread say a word in between."""
+
+    def __init__(self, out: TextIO, err: TextIO, style: Style = Style()) -> None:
+        self.out, self.err, self.style = out, err, style
+        self.streams = out.isatty()
+        self._lock = threading.RLock()
+        self._said = False       # whether pieces of this answer have come
+        self._open = False       # whether the last line of an answer has no end yet
+        self._transient = False  # whether a line stands there that the next one takes away
+
+    def begin_answer(self) -> None:
+        """The model is being asked."""
+        self._said = False
+        self.passing("...")
+
+    def answer(self, text: str) -> None:
+        """A piece of what the model says, as it comes."""
+        with self._lock:
+            shown = safe(text)
+            if shown:
+                self._put(self.out, shown)
+                self._open = not shown.endswith("\n")
+                self._said = True
+
+    def whole_answer(self, text: str) -> None:
+        """The answer is whole; what of it came in pieces is not said again."""
+        if not self._said:
+            self.answer(text)
+        self.end_answer()
+
+    def end_answer(self) -> None:
+        """What comes next begins on a line of its own."""
+        with self._lock:
+            if self._open:
+                self._put(self.out, "\n")
+                self._open = False
+
+    def tell(self, text: str, color: str = "") -> None:
+        """Lines about what happens, each whole."""
+        with self._lock:
+            if self._open and self.streams:
+                self.end_answer()
+            self._put(self.err, self.painted(safe(text), color) + "\n")
+
+    def row(self, text: str, color: str = "") -> None:
+        """One line, cut to the width of the screen."""
+        self.tell(fitted(safe(text), self.style.width()), color)
+
+    def passing(self, text: str) -> None:
+        """A line that the next one takes away; nothing where lines stay."""
+        with self._lock:
+            if not self.style.plain and not self._open:
+                self._put(self.err, self.painted(fitted(safe(text), self.style.width() - 1), "dim"))
+                self._transient = True
+
+    def painted(self, text: str, color: str) -> str:
+        """Text in a colour, where there are colours."""
+        if not self.style.color or not color:
+            return text
+        return "\n".join(f"{COLORS[color]}{line}\x1b[0m" for line in text.split("\n"))
+
+    def _put(self, stream: TextIO, text: str) -> None:
+        if self._transient:
+            self._transient = False
+            self.err.write("\r\x1b[K")
+            self.err.flush()
+        encoding = stream.encoding or "utf-8"
+        stream.write(text.encode(encoding, "replace").decode(encoding))
+        stream.flush()
+
+
+def joined(parts: Sequence[str], columns: int, between: str = " | ") -> str:
+    """As many of the parts as fit, the first ones first."""
+    line = ""
+    for part in parts:
+        longer = line + (between if line else "") + part
+        if line and width(longer) > columns:
+            continue
+        line = longer
+    return fitted(line, columns)

@@ -1,0 +1,81 @@
+"""Milestone 5: what a session has used so far, as a fold over its records.
+
+It is a sink of the live tracer, and reads the same records on resume, so the price goes
+on where it was. All numbers are tokens, as the endpoint has counted them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .errors import UsageError
+from .trace import Record
+
+MILLION = 1_000_000
+
+
+@dataclass
+class Meter:
+    """`prompt` includes what was `cached`. `answered` is the step of the newest answer, -1
+    before the first; `stopped`: the user has ended the last turn and said nothing since."""
+
+    records: int = 0
+    answered: int = -1
+    stopped: bool = False
+    prompt: int = 0
+    cached: int = 0
+    answer: int = 0
+    drift: int | None = None
+    _resumed: bool = False
+
+    def __call__(self, record: Record) -> None:
+        """Take in one record."""
+        self.records += 1
+        event = record.get("event")
+        if record["type"] == "message":
+            role = record["message"]["role"]
+            if role == "assistant":
+                self.answered = record["step"]
+            if role != "tool":
+                self.stopped = False
+        elif event == "interrupted":
+            self.stopped = not self._resumed
+        elif event == "model_call":
+            self.stopped = False
+        elif event == "model_usage":
+            self._used(record["payload"])
+        self._resumed = event == "resume"
+
+    def _used(self, usage: dict[str, int]) -> None:
+        self.drift = usage.get("drift", self.drift)
+        for prefix in ("", "summary_"):
+            self.prompt += usage.get(f"{prefix}prompt_tokens", 0)
+            self.cached += usage.get(f"{prefix}cached_tokens", 0)
+            self.answer += usage.get(f"{prefix}completion_tokens", 0)
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What a million tokens cost, in the currency of whoever names them."""
+
+    prompt: float
+    cached: float
+    answer: float
+
+    def of(self, meter: Meter) -> float:
+        """What a session has cost so far."""
+        fresh = meter.prompt - meter.cached
+        return (fresh * self.prompt + meter.cached * self.cached
+                + meter.answer * self.answer) / MILLION
+
+
+def prices(text: str) -> Prices:
+    """`IN,CACHED,OUT` as a user writes it. Raises `UsageError`."""
+    try:
+        made = Prices(*map(float, text.split(",")))
+    except (TypeError, ValueError):
+        made = Prices(-1, -1, -1)
+    if not all(0 <= price < MILLION for price in (made.prompt, made.cached, made.answer)):
+        raise UsageError(f"no prices in {text!r}", place="--price", value=text,
+                         remedy="give three numbers for a million tokens: IN,CACHED,OUT as 3,0.3,15")
+    return made

@@ -1,0 +1,183 @@
+"""Milestone 5: the trace is the session.
+
+A session with a person is begun, or taken up again from its records. Both put together
+the same parts; what they know at any moment is a fold over the records: the window's
+state (`compression/state.py`) and the `Meter`. Whoever resumes sends the request that
+the last whole record determines. Workspace, model and limits are options of the one who
+resumes, and stand in no record. What is left out: the person (`chat/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .audit import Line, audit
+from .compression.policies import Policy
+from .compression.state import WindowState
+from .compression.store import RunShelf
+from .compression.window import ContextWindow
+from .errors import TraceError, UsageError
+from .interrupts import Interrupts
+from .loop import MAX_STEPS, Agent, Outcome
+from .messages import Message, open_calls, system
+from .meter import Meter
+from .models.base import Model
+from .runner import Governance, governed_by, make_tools, recorded
+from .texts import Texts, language_of
+from .tokens import estimator
+from .tools import standard_tools
+from .tools.base import Permit, Tool, ToolBox
+from .tools.workspace import Workspace
+from .trace import FORMAT, Record, Sink, TraceFile, Tracer, read_trace, trace_folder
+from .waiting import WaitingModel, WaitingTools
+
+READERS = ("list_files", "read_file", "search_text")  # of the standard tools, those that only read
+AT_ONCE = ("pin", "stage_done")  # tools that write records themselves
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a session runs on, and who looks on.
+
+    `incoming` gives what the user has typed since it was asked last, `permit` is asked
+    before a tool runs. `read_only`: tools that write or run something are left out.
+    """
+
+    workspace: Path
+    model: Model
+    interrupts: Interrupts = field(default_factory=Interrupts)
+    permit: Permit | None = None
+    incoming: Callable[[], Iterable[str]] = tuple
+    sinks: tuple[Sink, ...] = ()
+    extra: tuple[Tool, ...] = ()
+    read_only: bool = False
+    allow_shell: bool = True
+    max_steps: int = MAX_STEPS
+
+
+class Session:
+    """An agent with a window, whose records are kept. See `begin` and `resume`."""
+
+    def __init__(self, setup: Setup, file: TraceFile, governance: Governance, texts: Texts,
+                 meter: Meter, state: WindowState, fresh: bool) -> None:
+        self.texts, self.meter, self.path = texts, meter, file.path
+        self.model = WaitingModel(setup.model, setup.interrupts)
+        self.tracer = Tracer(file, meter, *setup.sinks, seq=meter.records,
+                             whole=setup.interrupts.held)
+        self._said: list[str] = []
+        self._typed = setup.incoming
+        history = [*state.history]
+        shelf = RunShelf(trace_folder(file.path), fresh)
+        tools = self._tools(setup, governance, history, shelf)
+        self.window = ContextWindow(governance.policy, governance.budget, state.estimate,
+                                    self.model, self.tracer, texts, tools.declarations(),
+                                    shelf=shelf, state=state)
+        self.agent = Agent(self.model, WaitingTools(tools, setup.interrupts, AT_ONCE),
+                           self.tracer, window=self.window, texts=texts,
+                           max_steps=setup.max_steps, history=history, incoming=self._incoming)
+        self.agent.step = meter.answered + 1
+
+    def _tools(self, setup: Setup, governance: Governance, history: list[Message],
+               shelf: RunShelf) -> ToolBox:
+        workspace = Workspace(setup.workspace)
+        standard = [tool for tool in standard_tools(workspace, self.texts,
+                                                    allow_shell=setup.allow_shell)
+                    if tool.name in READERS or not setup.read_only]
+        return make_tools(workspace, self.texts, history, governance, shelf, lambda: self.window,
+                          setup.extra, standard=standard, permit=setup.permit)
+
+    @property
+    def due(self) -> bool:
+        """Whether it is the model's turn to speak."""
+        return self.agent.history[-1]["role"] in ("user", "tool")
+
+    @property
+    def step(self) -> int:
+        """The step that comes next."""
+        return max(self.agent.step, self.meter.answered + 1)
+
+    def turn(self, *said: str) -> Outcome:
+        """What the user says, and all steps that follow; how they ended."""
+        self.agent.step = self.step
+        self._said += said
+        return self.agent.turn()
+
+    def _incoming(self) -> list[str]:
+        said, self._said = self._said, []
+        return [*said, *self._typed()]
+
+    def use(self, policy: Policy, window: int | None) -> None:
+        """Govern by another policy, or for another window in tokens, from now on."""
+        governance = governed_by(policy, window, self.window.state.estimate.name)
+        self.window.use(policy, governance.budget, self.step, policy=governance.settings)
+
+    def use_model(self, model: Model, name: str) -> None:
+        """Ask another model from now on."""
+        self.window.note(self.step, model=name)
+        self.model.model = model
+
+    def finish(self, outcome: Outcome) -> Outcome:
+        """The session ends here, with what its last turn came to."""
+        return self.agent.finish(outcome)
+
+
+def begin(setup: Setup, file: TraceFile, governance: Governance, said: str,
+          name: str = "chat") -> Session:
+    """A new session in the language of what was `said` first, which is not in it yet.
+
+    Raises `UsageError` where the workspace is no folder, `TraceError` where nothing
+    can be written.
+    """
+    texts = Texts(language_of(said))
+    state = WindowState(estimator(governance.estimator), texts)
+    session = Session(setup, file, governance, texts, Meter(), state, fresh=True)
+    session.tracer.event("run_start", format=FORMAT, task=name, policy=governance.settings,
+                         estimator=governance.estimator)
+    session.agent.say(system(texts("live_system")))
+    return session
+
+
+def resume(setup: Setup, file: TraceFile) -> Session:
+    """The session of a trace, as its last whole record left it.
+
+    `file` is open, and so ours alone; a broken last line is cut off. A call that had
+    begun gets a result that says so, and is not run again. Raises `UsageError` for a trace
+    that holds no session, `TraceError` with its line for one whose records are not true.
+    """
+    trace = read_trace(file.path)
+    meter, state, governance = fold(trace.records, str(file.path))
+    file.cut(trace.size)
+    session = Session(setup, file, governance, state.pins.texts, meter, state, fresh=False)
+    session.tracer.event("resume", step=session.agent.step)
+    if open_calls(session.agent.history):
+        session.agent.step = meter.answered
+        session.agent.close_calls("cut_off")
+        session.agent.step += 1
+    return session
+
+
+def fold(records: Sequence[Record], place: str) -> tuple[Meter, WindowState, Governance]:
+    """What the records of a session come to. Raises as `resume` does."""
+    start = records[0].get("payload", {}) if records else {}
+    said = next((record["message"].get("content", "") for record in records
+                 if record["type"] == "message" and record["message"].get("role") == "user"), None)
+    if start.get("format") != FORMAT or said is None:
+        raise UsageError(f"this is no session of format {FORMAT} in which something was said",
+                         place=place, remedy="name a trace that a session has written")
+    lines = [Line(*pair) for pair in enumerate(records, 1)]
+    for line, kind, fault in audit(lines, goes_on=True):
+        if kind != "transcript":
+            raise TraceError(f"the records are not true: {fault} ({kind})", value=line,
+                             place=f"{place}:{line}", remedy="the lines before it can be resumed "
+                             "from a copy")
+    governance = recorded(start, f"{place}:1")
+    meter = Meter()
+    state = WindowState(estimator(governance.estimator), Texts(language_of(said)))
+    for record in records:
+        state.fold(record)
+        meter(record)
+    if "policy" in state.settings:
+        governance = recorded({**start, "policy": state.settings["policy"]}, place)
+    return meter, state, governance
