@@ -13,9 +13,9 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from .chat.launch import add_commands as live_commands
 from .errors import MiniAgentError, UsageError
 from .lab.commands import add_commands
+from .live.commands import add_commands as live_commands
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 Command = Callable[[argparse.Namespace], int]

@@ -1,7 +1,7 @@
 """Milestone 5: `chat`, `resume` and one request, from the command line.
 
 Here options and environment become the parts of a session; what they do is imported
-when they are run, so that the other commands start fast. This is the topmost floor.
+when they are run, so that the other commands start fast.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def report(outcome: Outcome, as_json: bool) -> int:
         print(json.dumps({"reason": outcome.reason, "text": outcome.text,
                           "detail": outcome.detail}, ensure_ascii=False))
     elif outcome.text:
-        from .screen import safe
+        from ..chat.screen import safe
 
         print(safe(outcome.text))
     if outcome.done:

@@ -8,6 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..chat.conversation import Conversation
+from ..chat.keyboard import Keyboard, line_editing
+from ..chat.narrator import Narrator
+from ..chat.permission import Permission
+from ..chat.screen import Screen, style_of
 from ..compression.policies import find_policy, policy_names
 from ..errors import UsageError
 from ..interrupts import Interrupts
@@ -24,11 +29,6 @@ from ..tasks import load_task
 from ..texts import Texts
 from ..tools.workspace import Workspace
 from ..trace import TraceFile
-from .conversation import Conversation
-from .keyboard import Keyboard, line_editing
-from .narrator import Narrator
-from .permission import Permission
-from .screen import Screen, style_of
 
 
 @dataclass
