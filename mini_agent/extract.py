@@ -166,15 +166,17 @@ def _users(messages: Sequence[Message], texts: Texts) -> list[str]:
 
 def _concepts(messages: Sequence[Message], texts: Texts) -> list[str]:
     """The identifiers named most often, the first named first among equals."""
-    named = Counter(word for message in messages for word in words(_said(message)))
+    named = Counter(word for message in messages for word in words(_said(message, 4 * MAX_CHARS)))
     return [texts("said_action", text=", ".join(word for word, _ in named.most_common(12)))] \
         if named else []
 
 
-def _said(message: Message) -> str:
+def _said(message: Message, limit: int | None = None) -> str:
+    """What a message says, `limit` characters of it, and the strings of its calls whole."""
+    content = message["content"]
     strings = (value for call in calls_of(message) for value in call["arguments"].values()
                if isinstance(value, str))
-    return "\n".join((_whole_words(message["content"], 4 * MAX_CHARS), *strings))
+    return "\n".join((content if limit is None else _whole_words(content, limit), *strings))
 
 
 def boxes(messages: Sequence[Message]) -> dict[str, bool]:
@@ -186,16 +188,10 @@ def boxes(messages: Sequence[Message]) -> dict[str, bool]:
     found: dict[str, bool] = {}
     for message in messages:
         if message["role"] == "assistant":
-            for tick, point in _BOX.findall(_whole(message)):
+            for tick, point in _BOX.findall(_said(message)):
                 found.pop(point, None)
                 found[point] = tick != " "
     return found
-
-
-def _whole(message: Message) -> str:
-    strings = (value for call in calls_of(message) for value in call["arguments"].values()
-               if isinstance(value, str))
-    return "\n".join((message["content"], *strings))
 
 
 def _open(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
