@@ -21,14 +21,14 @@ MIN_LINE, MAX_LINE = 12, 400
 
 # Telling by their form, but general knowledge: nobody has to look them up.
 GENERAL = frozenset("""
-    e.g i.e etc. a.m p.m U.S No.1 utf-8 UTF-8 utf8 UTF8 utf_8 ascii-8bit latin-1 iso-8859-1
+    e.g i.e a.m p.m U.S No.1 utf-8 UTF-8 utf8 UTF8 utf_8 ascii-8bit latin-1 iso-8859-1
     base64 sha1 sha256 md5 x86_64 arm64 amd64 int32 int64 uint8 float32 float64 HTTP/1.1
     /dev/null /dev/stdin /dev/stdout /dev/stderr /tmp /usr /bin /etc /home /root /bin/sh
-    /bin/bash /usr/bin /usr/bin/env /usr/local /usr/local/bin ./ ../ 0.0.0.0 127.0.0.1
-    localhost:8080 __init__ __init__.py __main__ __name__ __file__ __dict__ __doc__ __class__
+    /bin/bash /usr/bin /usr/bin/env /usr/local /usr/local/bin 0.0.0.0 127.0.0.1
+    __init__ __init__.py __main__ __name__ __file__ __dict__ __doc__ __class__
     __str__ __repr__ os.path os.environ sys.argv sys.path sys.exit self.assertEqual
     JavaScript TypeScript GitHub python3 Python3 node.js Node.js package.json README.md
-    console.log null_value is_null JSON.stringify JSON.parse I/O TCP/IP 2>&1 0000 1000
+    console.log null_value is_null JSON.stringify JSON.parse I/O TCP/IP 0000 1000
 """.split())
 
 

@@ -1,0 +1,246 @@
+"""Milestone 6: the linter of transcripts, and of our own traces."""
+
+import copy
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+from mini_agent.errors import UsageError
+from mini_agent.lab.check import check_file
+from mini_agent.lab.convert import records_of
+from mini_agent.lab.sessions import open_sessions
+from mini_agent.messages import assistant, call, system, tool_result, user
+from mini_agent.trace import line, read_trace
+from tests.labs import REAL, ROOT, SAMPLES, mini_agent
+
+REFERENCE = ROOT / "traces" / "reference" / "m3-trace.jsonl"
+
+
+class TraceTest(unittest.TestCase):
+    """Our own traces: everything that can be checked from the file alone."""
+
+    def setUp(self):
+        self.records = read_trace(REFERENCE).records
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def findings(self, records):
+        """What is found, without the file's name."""
+        path = self.folder / "t.jsonl"
+        path.write_text("".join(map(line, records)), encoding="utf-8")
+        return [text.removeprefix(f"{path}:") for text in check_file(str(path))]
+
+    def test_traces_that_runs_wrote_are_true(self):
+        """The reference trace and the shipped ones have nothing wrong."""
+        for path in (REFERENCE, *SAMPLES.glob("*.jsonl")):
+            with self.subTest(path.name):
+                self.assertEqual([], list(check_file(str(path))))
+
+    def test_each_falsehood_is_found_where_it_stands(self):
+        """One thing changed in the reference trace, one line that says so."""
+        at = next(record["seq"] for record in self.records
+                  if record.get("event") == "context_compression")
+        summary = next(record["seq"] for record in self.records if record.get("event") ==
+                       "context_compression" and record["payload"]["strategy"] == "rolling_summary")
+        call_at = next(record["seq"] for record in self.records
+                       if record.get("event") == "model_call" and record["seq"] > at)
+        result = next(record["seq"] for record in self.records
+                      if record.get("event") == "tool_result")
+        for where, change, expected in (
+                (at, ("payload", "before_tokens", 1), "trace: before_tokens is 1, rebuilt it is 4276"),
+                (at, ("payload", "after_messages", 9), "trace: after_messages is 9, rebuilt it is 4"),
+                (at, ("payload", "prefix_kept", 3), "trace: prefix_kept is 3, rebuilt it is"),
+                (at, ("payload", "affected_indexes", [1]), "law 4 (protection): "),
+                (at, ("payload", "affected_indexes", [77]), "trace: context_compression: not as"),
+                (at, ("payload", "entries", []), "law 2 (conservation): "),
+                (at, ("payload", "entries", None), "trace: context_compression: not as"),
+                (call_at, ("payload", "tokens", 7), "trace: 7 tokens sent, rebuilt it is"),
+                (call_at, ("payload", "messages", 7), "trace: 7 messages sent, the view has"),
+                (result, ("payload", "chars", 7), "characters, its record says 7"),
+                (result, ("payload", "ok", False), "do not agree whether it failed"),
+                (result, ("payload", "id", "other"), "the tool_result before it is of 'other'"),
+                (0, ("payload", "format", 99), "trace: format 99, known is 1"),
+                (0, ("payload", "policy", {"name": "nothing"}), "cannot be checked: "),
+                (len(self.records) - 1, ("payload", "final_messages", 1), "ends with 1 messages"),
+                (len(self.records) - 1, ("payload", "final_tokens", 1), "ends with 1 tokens"),
+                (2, ("message", "role", "robot"), "transcript: no role 'robot'"),
+                (2, ("message", "content", " "), "transcript: an empty"),
+                (2, ("message", "content", None), "the content is NoneType, not text")):
+            records = copy.deepcopy(self.records)
+            place, key, value = change
+            records[where][place][key] = value
+            with self.subTest(expected):
+                found = self.findings(records)
+                line_number = where + (2 if where == result else 1)  # the message is behind it
+                self.assertTrue([text for text in found if expected in text and text.startswith(
+                    f"{line_number}: ")], found[:3])
+        records = copy.deepcopy(self.records)
+        records[summary]["payload"]["entries"][0]["tokens"] += 1
+        self.assertTrue([text for text in self.findings(records) if "is said to have" in text])
+
+    def test_a_view_that_did_not_get_smaller_breaks_the_third_law(self):
+        """A change has to gain, whatever its record says."""
+        records = copy.deepcopy(self.records)
+        change = next(record for record in records
+                      if record.get("event") == "context_compression")
+        entry = change["payload"]["entries"][0]
+        entry["message"]["content"] *= 50
+        self.assertTrue(any("law 3 (strict gain)" in text for text in self.findings(records)))
+
+    def test_a_record_that_is_missing_is_found(self):
+        """By the gap in seq, and by what no longer fits."""
+        for gone in (0, 5, len(self.records) - 1):
+            with self.subTest(gone):
+                self.assertTrue(self.findings(self.records[:gone] + self.records[gone + 1:]))
+
+    def test_a_handle_that_points_at_nothing_breaks_the_ninth_law(self):
+        """Honesty: what is named can be had."""
+        records = copy.deepcopy(self.records)
+        entry = next(record for record in records if record.get("event") ==
+                     "context_compression")["payload"]["entries"][0]
+        entry["message"]["content"] = "read_result(handle=900)"
+        self.assertTrue(any("law 9 (honesty): handle 900 points at nothing" in text
+                            for text in self.findings(records)))
+
+    def test_broken_and_cut_lines_are_findings_and_not_the_end(self):
+        """Each with its number; the others are still checked."""
+        path = self.folder / "t.jsonl"
+        raw = REFERENCE.read_bytes().split(b"\n")
+        raw[7] = b'{"type": "messag'
+        path.write_bytes(b"\n".join(raw)[:-20])
+        found = "\n".join(check_file(str(path)))
+        self.assertIn(f"{path}:8: trace: not a record: ", found)
+        self.assertIn(f"{path}:{len(raw) - 1}: trace: the last line is cut off after", found)
+        self.assertIn(f"{path}:9: trace: seq 8 where 7 should stand", found)
+
+    def test_a_run_that_goes_on_may_have_open_calls(self):
+        """Only in its last group, and it is said that it has no end."""
+        last = max(record["seq"] for record in self.records if record["type"] == "message"
+                   and record["message"].get("tool_calls"))
+        self.assertEqual([f"{last + 1}: trace: the run has no end: it was killed or goes on"],
+                         self.findings(self.records[:last + 1]))
+
+
+class TranscriptTest(unittest.TestCase):
+    """Logs of other agents."""
+
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def check(self, messages):
+        """The findings about a chat list, without the file's name."""
+        path = self.folder / "chat.json"
+        path.write_text(json.dumps(messages), encoding="utf-8")
+        return [text.removeprefix(f"{path}: ") for text in check_file(str(path))]
+
+    def test_what_a_provider_would_refuse_is_found(self):
+        """Ids used twice, arguments that are no JSON, empty messages, missing results."""
+        made = {"id": "a", "type": "function", "function": {"name": "t", "arguments": "{}"}}
+        bad = {"id": "b", "type": "function", "function": {"name": "t", "arguments": "{"}}
+        good = [{"role": "user", "content": "u"}, {"role": "assistant", "tool_calls": [made]},
+                {"role": "tool", "tool_call_id": "a", "content": "r"}]
+        self.assertEqual([], self.check(good))
+        self.assertEqual(["message 3: transcript: the call id 'a' was used before"],
+                         self.check(good + good[1:]))
+        self.assertEqual(
+            ["transcript: 1 calls without a result",
+             "message 3: transcript: the arguments of 'b' are no JSON object"],
+            self.check([*good, {"role": "assistant", "tool_calls": [bad]}]))
+        self.assertEqual(["message 3: transcript: an empty user message"],
+                         self.check([*good, {"role": "user", "content": " "}]))
+        huge = "x" * 400_001
+        self.assertEqual(["message 3: transcript: 400001 characters in one message"],
+                         self.check([*good, {"role": "user", "content": huge}]))
+
+    def test_lines_that_cannot_be_read_are_findings(self):
+        """With the number of the line."""
+        path = self.folder / "cut.jsonl"
+        lines = (SAMPLES / "lesson.jsonl").read_bytes().splitlines()
+        path.write_bytes(b"\xff" + b"\n".join([b"{", *lines]))
+        self.assertEqual(f"{path}:1: ", next(check_file(str(path)))[:len(str(path)) + 4])
+
+    def test_the_exit_status_says_whether_there_was_any(self):
+        """0 for none, 1 for one, 2 for what is no session."""
+        self.assertEqual((0, "", ""), mini_agent("check", SAMPLES / "rename.json"))
+        path = self.folder / "x.json"
+        path.write_text('[{"role": "user", "content": ""}, {"role": "assistant", "content": "x"}]')
+        status, out, _ = mini_agent("check", path)
+        self.assertEqual((1, 1), (status, out.count("\n")))
+        status, out, err = mini_agent("check", self.folder / "nothing")
+        self.assertEqual((2, "", 1), (status, out, err.count("\n")))
+
+
+class ConvertTest(unittest.TestCase):
+    """Another agent's log as one of our traces."""
+
+    def assert_converts(self, path, folder):
+        """Each session of a file becomes a trace without a law broken, and reads as before."""
+        for session in open_sessions(path):
+            trace = folder / "t.jsonl"
+            trace.write_text("".join(map(line, records_of(session))), encoding="utf-8")
+            found = [text for text in check_file(str(trace)) if ": transcript: " not in text]
+            self.assertEqual([], found)
+            back = open_sessions(trace)[0]
+            self.assertEqual((session.messages, session.steps), (back.messages, back.steps))
+            self.assertEqual([(mark.at, mark.format, mark.tokens, mark.kind)
+                              for mark in session.host_compressions],
+                             [(mark.at, mark.format, mark.tokens, mark.kind)
+                              for mark in back.host_compressions])
+
+    def test_each_format_converts_and_reads_back(self):
+        """The shipped samples and the small files of each format."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        files = [*SAMPLES.iterdir(), *(path for path in (
+            ROOT / "tests" / "data" / "sessions" / "valid").iterdir()
+            if not path.name.endswith(".expected.json"))]
+        self.assertGreater(len(files), 30)
+        for path in files:
+            with self.subTest(path.name):
+                self.assert_converts(path, folder)
+
+    def test_real_sessions_convert_without_a_law_broken(self):
+        """All that can be read under SESSIONS."""
+        if not REAL.is_dir():
+            self.skipTest("SESSIONS names no folder of recorded sessions")
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        read = 0
+        for path in sorted(REAL.glob("*/*")):
+            try:
+                open_sessions(path)
+            except UsageError:
+                continue
+            read += 1
+            with self.subTest(path.name):
+                self.assert_converts(path, folder)
+        self.assertGreater(read, 20)
+
+    def test_the_records_are_those_of_a_run_without_a_window(self):
+        """In the order of the design; a recorded compression stands where it was."""
+        from mini_agent.lab.sessions import HostCompression, Session
+
+        messages = [system("s"), user("u"),
+                    assistant("x", [call("a", "t", {"k": 1}), call("b", "t", {})]),
+                    tool_result("a", "t", "one"),
+                    tool_result("b", "t", "two", {"code": "C", "message": "m"}), assistant("y")]
+        session = Session("n", "f", messages, [0, 0, 0, 0, 0, 1],
+                          [HostCompression(5, "f", 77, "summary")])
+        self.assertEqual(
+            ["run_start", "system", "user", "model_call", "assistant", "tool_call", "tool_result",
+             "tool", "tool_call", "tool_result", "tool", "host_compression", "model_call",
+             "assistant", "run_end"],
+            [record.get("event") or record["message"]["role"] for record in records_of(session)])
+
+    def test_it_never_replaces_the_log_that_it_reads(self):
+        """One clear line, and the log is as it was."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        log = folder / "log.json"
+        log.write_bytes((SAMPLES / "rename.json").read_bytes())
+        status, _, err = mini_agent("convert", log, "--trace", log)
+        self.assertEqual((2, 1), (status, err.count("\n")))
+        self.assertEqual((SAMPLES / "rename.json").read_bytes(), log.read_bytes())
+        self.assertEqual(0, mini_agent("convert", log, "--trace", folder / "out.jsonl")[0])
+        self.assertEqual((0, "", ""), mini_agent("check", folder / "out.jsonl"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,237 @@
+"""Milestone 6: what a step needed, and whether a view still holds it."""
+
+import random
+import unittest
+
+from mini_agent.compression.view import Entry
+from mini_agent.evidence import Evidence, Held, Shares
+from mini_agent.finder import Finder, in_context, is_telling, places
+from mini_agent.messages import assistant, call, system, text_of, tool_result, user
+from mini_agent.words import GENERAL, lines, words
+
+
+def session(*parts):
+    """System, task, then of each part a call with these arguments and its result."""
+    history = [system("You help."), user("Fix it.")]
+    for number, (arguments, result) in enumerate(parts):
+        history += [assistant("", [call(f"c{number}", "tool", arguments)]),
+                    tool_result(f"c{number}", "tool", result)]
+    return history
+
+
+def told(evidence, step, name="items"):
+    """The texts of a step's items."""
+    return [evidence.text(number) for number in getattr(evidence.steps[step], name)]
+
+
+class ItemsTest(unittest.TestCase):
+    """Which words and lines of a call are evidence."""
+
+    def test_a_word_counts_once_a_tool_or_user_has_said_it(self):
+        """Words that only the assistant knows are no evidence; numbers of the JSON are none."""
+        evidence = Evidence(session(
+            ({"path": "src/app.py", "line": 4711}, "def load_rows(path):"),
+            ({"path": "src/app.py", "name": "load_rows", "line": 4711}, "ok")))
+        self.assertEqual(([], ["load_rows"]), (told(evidence, 0), told(evidence, 1)))
+
+    def test_general_knowledge_is_no_evidence(self):
+        """A word of the stop list is not looked for, however often it was read."""
+        self.assertIn("utf-8", GENERAL)
+        evidence = Evidence(session(({"q": "x"}, "utf-8 and my_codec"),
+                                    ({"q": "utf-8 my_codec"}, "ok")))
+        self.assertEqual(["my_codec"], told(evidence, 1))
+
+    def test_every_word_of_the_stop_list_is_a_word(self):
+        """No entry of the list is without effect."""
+        self.assertEqual([], [word for word in GENERAL if [word] != list(words(word))])
+
+    def test_a_line_counts_behind_a_line_number(self):
+        """A read result puts numbers before its lines; the line is found all the same."""
+        evidence = Evidence(session(
+            ({"path": "a"}, "   12\treturn total + rest\n   13\tpass"),
+            ({"old": "    return total + rest\n"}, "ok")))
+        self.assertEqual(["return total + rest"], told(evidence, 1, "lines"))
+
+    def test_a_line_whose_end_cuts_a_word_is_another_line(self):
+        """`return total` does not stand in `return totals`."""
+        evidence = Evidence(session(({"path": "a"}, "x = 1; return totals_of"),
+                                    ({"old": "return totals"}, "ok")))
+        self.assertEqual([], told(evidence, 1))
+
+    def test_a_line_without_two_words_is_no_evidence(self):
+        """Rules of dashes and lone brackets identify nothing."""
+        evidence = Evidence(session(({"path": "a"}, "-------- --------\n}   )   ] ;;;;"),
+                                    ({"old": "-------- --------\n}   )   ] ;;;;"}, "ok")))
+        self.assertEqual([], told(evidence, 1))
+
+    def test_what_stands_in_too_many_messages_is_no_evidence(self):
+        """At most 6 messages, or a fifth of those that are not the assistant's."""
+        for often, expected in ((6, ["my_name"]), (7, [])):
+            parts = [({"q": "x"}, "my_name")] * often + [({"q": "my_name"}, "ok")]
+            with self.subTest(often):
+                self.assertEqual(expected, told(Evidence(session(*parts)), often))
+        many = [({"q": "x"}, "my_name" if at < 8 else "nothing") for at in range(38)]
+        evidence = Evidence(session(*many, ({"q": "my_name"}, "ok")))
+        self.assertEqual(["my_name"], told(evidence, 38))  # 8 of 40 are a fifth
+
+    def test_chinese_runs_of_four_are_words(self):
+        """A run is cut at 24 characters, in the call as in the text."""
+        long = "这是一个很长很长很长很长很长很长很长很长的标识符号"
+        evidence = Evidence(session(({"q": "x"}, f"错误:{long}。库存不足"),
+                                    ({"q": f"{long} 库存不足"}, "ok")))
+        self.assertEqual([long[:24], "库存不足"], told(evidence, 1))
+
+    def test_arguments_that_are_no_json_are_read_as_text(self):
+        """What the model wrote counts, also where it is no object."""
+        history = session(({"q": "x"}, "lost_name"))
+        history += [assistant("", [call("c9", "tool", '{"q": "lost_name')]),
+                    tool_result("c9", "tool", "bad")]
+        self.assertEqual(["lost_name"], told(Evidence(history), 1))
+
+    def test_assistant_messages_in_a_row_are_one_step(self):
+        """Their calls are one set of items, and none of them is earlier than the other."""
+        history = session(({"q": "x"}, "one_name two_name"))
+        history += [assistant("I say one_name."),
+                    assistant("", [call("c8", "tool", {"q": "one_name\ntwo_name"})]),
+                    tool_result("c8", "tool", "ok")]
+        evidence = Evidence(history)
+        self.assertEqual(2, len(evidence.steps))
+        self.assertEqual(["one_name", "two_name"], told(evidence, 1, "fresh"))
+
+    def test_far_is_more_than_eight_messages_back(self):
+        """The latest occurrence counts, the assistant's own included."""
+        quiet = [({"q": "x"}, "nothing")]
+        for between, expected in ((3, []), (4, ["my_name"])):
+            evidence = Evidence(session(({"q": "x"}, "my_name"), *quiet * between,
+                                        ({"q": "my_name"}, "ok")))
+            with self.subTest(between):
+                self.assertEqual(expected, told(evidence, between + 1, "far"))
+        again = session(({"q": "x"}, "my_name"), *quiet * 3, ({"q": "my_name"}, "no"),
+                        *quiet * 2, ({"q": "my_name"}, "ok"))
+        self.assertEqual([], told(Evidence(again), 7, "far"))
+
+    def test_fresh_is_what_the_assistant_never_wrote(self):
+        """Its text and its arguments both count as written."""
+        history = session(({"q": "x"}, "one_name two_name three_name"),
+                          ({"q": "one_name"}, "ok"))
+        history += [assistant("I think of two_name."), user("go on"),
+                    assistant("", [call("c7", "t", {"q": "one_name\ntwo_name\nthree_name"})]),
+                    tool_result("c7", "t", "ok")]
+        self.assertEqual(["three_name"], told(Evidence(history), 3, "fresh"))
+
+
+class HeldTest(unittest.TestCase):
+    """What a view holds."""
+
+    def setUp(self):
+        quiet = [({"q": "x"}, "nothing")]
+        self.history = session(
+            ({"q": "x"}, "before it stands alpha_one, and behind it a good deal of text\n"
+                         "beta_two is here"), *quiet * 5,
+            ({"q": "alpha_one beta_two"}, "ok"))
+        self.evidence = Evidence(self.history)
+        self.step = self.evidence.steps[6]
+
+    def shares(self, *contents, how="summary"):
+        """The shares of the last step where the view has only these texts."""
+        held = Held(self.evidence)
+        for content in contents:
+            held.enter(Entry(user(content), 1, (), how))
+        return held.shares(self.step)
+
+    def test_nothing_held_is_zero_and_all_held_is_one(self):
+        """A verbatim entry holds what its message holds."""
+        held = Held(self.evidence)
+        self.assertEqual(Shares(0, 0, 0, 0, None), held.shares(self.step))
+        held.enter(Entry(self.history[3], 1, (3,)))
+        self.assertEqual(Shares(1, 1, 1, 1, None), held.shares(self.step))
+
+    def test_a_word_alone_is_held_but_not_in_context(self):
+        """The bag of words has recall, and no context."""
+        self.assertEqual(Shares(.5, .5, 0, .5, None), self.shares("words: alpha_one gamma"))
+
+    def test_thirty_characters_around_are_context(self):
+        """Before, behind, or fifteen on each side, as they stood."""
+        said = text_of(self.history[3])
+        at = said.index("alpha_one")
+        for stretch in (said[:at + 9], said[at:at + 39], said[at - 15:at + 24]):
+            enough = len(stretch) == 39
+            with self.subTest(stretch):
+                self.assertEqual(.5 * enough, self.shares(f"[{stretch}]").far_in_context)
+
+    def test_a_whole_line_is_context(self):
+        """However short, if there is more in it than the word."""
+        self.assertEqual(.5, self.shares("#3: beta_two is here").far_in_context)
+        self.assertFalse(in_context("word_one", "word_one and", "a\nword_one\nb"))
+
+    def test_a_word_inside_a_longer_one_is_not_held(self):
+        """Words are found at their boundaries."""
+        self.assertEqual(0, self.shares("alpha_one_more xbeta_two").recall)
+
+    def test_a_step_over_the_window_counts_zero(self):
+        """Otherwise the policy that lets everything overflow would win."""
+        held = Held(self.evidence)
+        held.enter(Entry(self.history[3], 1, (3,)))
+        self.assertEqual(Shares(0, 0, 0, 0, None), held.shares(self.step, over=True))
+
+    def test_a_step_without_items_counts_nowhere(self):
+        """There is nothing to hold in it."""
+        self.assertEqual(Shares(*[None] * 5), Held(self.evidence).shares(self.evidence.steps[0]))
+
+    def test_entries_that_come_and_go_leave_what_is_there(self):
+        """Thousands of random views: the counts are those of the entries of the moment."""
+        chance = random.Random(3)
+        names = [f"name_{number}" for number in range(30)]
+        history = session(*(({"q": " ".join(chance.sample(names, 3))},
+                             " some text ".join(chance.sample(names, 4))) for _ in range(60)))
+        evidence = Evidence(history)
+        held, inside = Held(evidence), []
+        for _ in range(3000):
+            if inside and chance.random() < .5:
+                held.leave(inside.pop(chance.randrange(len(inside))))
+            elif chance.random() < .5:
+                at = chance.randrange(len(history))
+                inside.append(Entry(history[at], 1, (at,)))
+                held.enter(inside[-1])
+            else:
+                inside.append(Entry(user(" ".join(chance.sample(names, 5))), 1, (), "summary"))
+                held.enter(inside[-1])
+            step = chance.choice(evidence.steps)
+            texts = [text_of(entry.message) for entry in inside]
+            expected = [number for number in step.items if not any(
+                next(places(evidence.text(number), text), None) is not None for text in texts)]
+            self.assertEqual(expected, held.missing(step))
+
+
+class FinderTest(unittest.TestCase):
+    """Finding is exact, and reads each text once."""
+
+    def test_it_finds_what_a_plain_search_finds(self):
+        """Random texts of few words, so that lines and anchors meet in every way."""
+        chance = random.Random(5)
+        vocabulary = ["a_b", "c.d", "x", "yy", "zzz9", "(", "=", "--", "\t", "汉字汉字"]
+
+        def text(length):
+            return " ".join(chance.choice(vocabulary) for _ in range(length))
+
+        asked = list(dict.fromkeys(
+            line for _ in range(300) for line in lines(text(chance.randrange(4, 9)))))
+        asked = [line for line in asked if is_telling(line)]
+        names = ["a_b", "c.d", "zzz9", "汉字汉字"]
+        find = Finder(names, asked)
+        self.assertGreater(len(asked), 100)
+        for _ in range(200):
+            said = "\n".join(text(chance.randrange(3, 14)) for _ in range(6))
+            expected = [number for number, item in enumerate([*names, *asked])
+                        if next(places(item, said), None) is not None]
+            self.assertEqual(expected, list(find(said)))
+
+    def test_a_long_word_and_a_long_rule_take_no_time(self):
+        """Ten million characters without a second word are read once, not from each place."""
+        find = Finder((), ["one two three"])
+        self.assertEqual((), find("w" * 2_000_000 + "\n" + "-" * 2_000_000))
+        self.assertEqual((0,), find("w" * 2_000_000 + " one two three"))
+
+
+if __name__ == "__main__":
+    unittest.main()

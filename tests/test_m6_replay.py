@@ -1,0 +1,258 @@
+"""Milestone 6: one pass over a recorded session for all policies, and the rows it ends in."""
+
+import unittest
+from dataclasses import replace
+
+from mini_agent.compression.policies import find_policy, policy_names
+from mini_agent.lab.extremes import EXTREMES, lab_policy
+from mini_agent.lab.measures import KEYS, Tally
+from mini_agent.lab.recording import Recording
+from mini_agent.lab.replay import Trial, replay
+from mini_agent.messages import assistant, call, groups, pairing_faults, system, text_of, tool_result, user
+from mini_agent.tokens import estimator
+from tests.labs import SAMPLES, recording
+
+RULE, TASK = "只用 Python 标准库", "不要改动 DurationError 的报错文字"
+POINT, SOURCE = "AssertionError: 5400 != 90", 'return "".join(parts)\n'
+
+
+def rows_of(session, window, *policies, facts=(), **options):
+    """{policy: (row, the last moments of its steps)} of a replay under these policies."""
+    tallies, seen, trials = {}, {}, []
+    for name in dict.fromkeys(("none", *policies)):
+        tallies[name], seen[name] = Tally(session, facts, **options), []
+        trials.append(Trial(session, lab_policy(name, session), window,
+                            [tallies[name], _keep(seen[name])]))
+    replay(session, trials)
+    return {name: (tally.row(name, window, tallies["none"]), seen[name])
+            for name, tally in tallies.items()}
+
+
+def _keep(moments):
+    """An observer that keeps each moment with the entries of its view."""
+    return lambda moment: moments.append(
+        replace(moment, view=list(moment.view.entries)))
+
+
+class BaselineTest(unittest.TestCase):
+    """The policy `none`."""
+
+    def test_it_sends_everything_that_was_said_before(self):
+        """At each step the view is the history so far, and costs 1."""
+        session = recording(SAMPLES / "rename.json")
+        row, moments = rows_of(session, 100_000)["none"]
+        for moment in moments:
+            self.assertEqual([session.messages[index] for index in range(moment.at)],
+                             [entry.message for entry in moment.view])
+        self.assertEqual((1.0, 0, 0.0, {}, 0, 0), tuple(row[key] for key in (
+            "cost", "over_window_steps", "prefix_breaks", "compressions", "summary_tokens",
+            "law_breaks")))
+        self.assertEqual([1.0] * 5, [row[key] for key in (
+            "far_recall", "far_in_context", "recall", "fresh", "lines")])
+
+    def test_rows_have_exactly_the_keys_of_the_design(self):
+        """In their order."""
+        row, _ = rows_of(recording(SAMPLES / "lesson.jsonl"), 2_000)["none"]
+        self.assertEqual(KEYS, tuple(row))
+        self.assertEqual(
+            "session format policy window steps peak_tokens sent_tokens summary_tokens cost "
+            "over_window_steps far_recall far_in_context recall fresh lines prefix_breaks "
+            "compressions law_breaks facts", " ".join(KEYS))
+
+    def test_a_step_is_a_run_of_assistant_messages(self):
+        """Consecutive ones are one call of the model, and what is behind the last is none."""
+        history = [system("s"), user("u"), assistant("a"), assistant("b"), user("c"),
+                   assistant("d"), user("e")]
+        session = Recording("x", "test", history, estimator("chars4"))
+        row, moments = rows_of(session, 1_000)["none"]
+        self.assertEqual([(0, 2), (1, 5)], [(moment.step, moment.at) for moment in moments])
+        self.assertEqual(2, row["steps"])
+
+
+class CostTest(unittest.TestCase):
+    """The arithmetic of the row, by hand."""
+
+    def test_cost_is_a_tenth_for_what_was_sent_before(self):
+        """Relative to the same sum without compression; a break is a step, of 100."""
+        history = [system("s" * 40), user("u" * 40)]
+        for number in range(3):
+            history += [assistant("", [call(f"c{number}", "t", {})]),
+                        tool_result(f"c{number}", "t", "x" * 400)]
+        history.append(assistant("done"))
+        session = Recording("x", "test", history, estimator("chars4"))
+        head, made, result = 14, 4 + 8 + 1 + 1, 104
+        grown = [2 * head + number * (made + result) for number in range(4)]
+        rows = rows_of(session, 300, "whole_rounds")
+        plain = sum(.1 * old + new - old for old, new in zip([0, *grown], grown))
+        self.assertEqual(sum(grown), rows["none"][0]["sent_tokens"])
+        row, moments = rows["whole_rounds"]
+        self.assertEqual([0, 0, 0, 1], [moment.prefix < moment.before for moment in moments])
+        price = sum(.1 * moment.prefix + moment.sent - moment.prefix for moment in moments)
+        self.assertEqual(2 * head, moments[3].prefix)
+        self.assertEqual(round(price / plain, 4), row["cost"])
+        self.assertEqual(25.0, row["prefix_breaks"])
+        self.assertEqual(sum(moment.sent for moment in moments), row["sent_tokens"])
+        self.assertEqual(max(moment.sent for moment in moments), row["peak_tokens"])
+
+    def test_summaries_are_paid_apart(self):
+        """What the summariser read and wrote, in tokens of the same estimator."""
+        session = recording(SAMPLES / "lesson.jsonl")
+        row, moments = rows_of(session, 1_200, "published")["published"]
+        notes = [record["payload"] for moment in moments for record in moment.records
+                 if record["event"] == "model_summarize"]
+        self.assertTrue(notes)
+        self.assertEqual(sum(
+            sum(session.tokens[index] for index in note["input"])
+            + estimator("runs").text(note["output"]) for note in notes), row["summary_tokens"])
+
+
+class LessonTest(unittest.TestCase):
+    """The lesson's case: twelve messages, 1,959 tokens, windows of 1,800, 1,950 and 2,000."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.session = recording(SAMPLES / "lesson.jsonl")
+
+    def at_step_5(self, window, *policies):
+        """{policy: (view, its moment)} before the sixth call."""
+        rows = rows_of(self.session, window, *policies)
+        return {name: (moments[5].view, moments[5]) for name, (_, moments) in rows.items()}
+
+    def test_it_is_the_case_of_the_lesson(self):
+        """Twelve messages between 1,950 and 2,000 tokens; 17 lines, the point in the middle."""
+        self.assertEqual(12, self.session.calls[5].start)
+        self.assertEqual(1_959, sum(self.session.tokens[:12]))
+        lines = self.session.messages[5]["content"].splitlines()
+        self.assertEqual((17, 11), (len(lines), lines.index(POINT)))
+
+    def test_naive_loses_system_and_task(self):
+        """From the front, message by message, the two that matter most go first."""
+        view, moment = self.at_step_5(1_800, "naive")["naive"]
+        self.assertEqual(list(range(2, 12)), [entry.stands_for[0] for entry in view])
+        self.assertIn(4, [law for law, _ in moment.broken])
+
+    def test_keeping_the_head_orphans_a_result(self):
+        """The call of the first read goes, its result stays."""
+        view, moment = self.at_step_5(1_950, "keep_head")["keep_head"]
+        self.assertEqual([0, 1, *range(3, 12)], [entry.stands_for[0] for entry in view])
+        self.assertEqual([(2, "result 'call_0_0' without its call")],
+                         list(pairing_faults([entry.message for entry in view])))
+        self.assertEqual([1], [law for law, _ in moment.broken])
+
+    def test_nothing_is_dropped_while_it_fits(self):
+        """At 2,000 no policy of dropping does anything: none knows what is nearly full."""
+        views = self.at_step_5(2_000, "naive", "keep_head", "whole_rounds")
+        for name, (view, moment) in views.items():
+            with self.subTest(name):
+                self.assertEqual((12, []), (len(view), list(moment.made)))
+
+    def test_whole_rounds_lose_the_source_that_the_next_edit_needs(self):
+        """Lawful, and yet the read file is gone when the agent quotes from it."""
+        view, moment = self.at_step_5(1_800, "whole_rounds")["whole_rounds"]
+        self.assertEqual([], list(pairing_faults([entry.message for entry in view])))
+        self.assertNotIn(3, [index for entry in view for index in entry.stands_for
+                             if entry.how == "verbatim"])
+        needed = self.session.messages[12]["tool_calls"][0]["arguments"]["old"].splitlines()
+        self.assertIn(SOURCE.strip(), [line.strip() for line in needed])
+        self.assertFalse(any(SOURCE.strip() in text_of(entry.message) for entry in view))
+        row, _ = rows_of(self.session, 1_800, "whole_rounds")["whole_rounds"]
+        self.assertEqual((0.0, 0.5), (row["far_recall"], row["lines"]))
+
+    def test_rules_survive_all_but_the_naive(self):
+        """The facts of the last step, for system and task."""
+        rows = rows_of(self.session, 1_800, "naive", "keep_head", "clip", facts=(RULE, TASK))
+        self.assertEqual({name: ["gone" if name == "naive" else "verbatim"] * 2 for name in rows},
+                         {name: list(row["facts"].values()) for name, (row, _) in rows.items()})
+
+    def test_first_and_last_lines_lose_the_point_and_error_lines_keep_it(self):
+        """The seventeen lines of the failing test, clipped in both ways."""
+        rows = rows_of(self.session, 1_800, "clip", "clip_errors", facts=(POINT,))
+        self.assertEqual({"none": "verbatim", "clip": "handle", "clip_errors": "verbatim"},
+                         {name: row["facts"][POINT] for name, (row, _) in rows.items()})
+
+
+class ExtremesTest(unittest.TestCase):
+    """The two policies that only the lab has."""
+
+    def setUp(self):
+        self.rows = rows_of(recording(SAMPLES / "rename.json"), 2_000, "oracle", "bag_of_words",
+                            "whole_rounds")
+
+    def test_the_oracle_holds_what_will_be_used(self):
+        """A bound from above."""
+        row = self.rows["oracle"][0]
+        self.assertEqual((1.0, 0), (row["far_recall"], row["over_window_steps"]))
+
+    def test_the_bag_has_recall_without_context(self):
+        """Which is why the one is never shown without the other."""
+        row = self.rows["bag_of_words"][0]
+        self.assertEqual((1.0, 0.5714), (row["far_recall"], row["far_in_context"]))
+
+    def test_they_keep_the_laws_and_the_window(self):
+        """Like any policy of the house, each view is whole groups and fits."""
+        for name in EXTREMES:
+            row, moments = self.rows[name]
+            self.assertEqual({name: row["compressions"][name]}, row["compressions"])
+            for moment in moments:
+                with self.subTest((name, moment.step)):
+                    self.assertLessEqual(moment.sent, 2_000)
+                    self.assertEqual([], list(pairing_faults(
+                        [entry.message for entry in moment.view])))
+
+
+class OnceTest(unittest.TestCase):
+    """What all policies share is done once."""
+
+    def test_characters_are_counted_once_for_all_policies(self):
+        """The session, and beside it only what changes have put in, or have tried to."""
+        session = recording(SAMPLES / "rename.json")
+        read = session.estimate.characters
+        self.assertEqual(sum(len(text_of(message)) for message in session.messages), read)
+        rows_of(session, 100_000, *policy_names())
+        self.assertEqual(read, session.estimate.characters)
+
+    def test_a_text_is_split_once_for_all_policies(self):
+        """The evidence of a history is made once, and verbatim entries are not read again."""
+        session = recording(SAMPLES / "rename.json")
+        evidence, asked = session.evidence, []
+        find = evidence.find
+
+        class Counting:
+            first_line, texts, numbers = find.first_line, find.texts, find.numbers
+
+            def __call__(self, text):
+                asked.append(text)
+                return find(text)
+
+        evidence.find = Counting()
+        rows = rows_of(session, 2_000, "whole_rounds", "clip_errors")
+        made = [text_of(entry.message) for _, moments in rows.values() for moment in moments
+                for entry in moment.made if entry.how != "verbatim"]
+        self.assertEqual(sorted(made), sorted(asked))
+
+    def test_the_order_of_policies_changes_nothing(self):
+        """Trials do not see each other."""
+        session = recording(SAMPLES / "rename.json")
+        names = policy_names()
+        forward = rows_of(session, 2_000, *names)
+        backward = rows_of(recording(SAMPLES / "rename.json"), 2_000, *reversed(names))
+        self.assertEqual({name: row for name, (row, _) in forward.items()},
+                         {name: row for name, (row, _) in backward.items()})
+
+    def test_each_view_is_groups_and_its_tokens_are_those_of_its_entries(self):
+        """For every policy of the house that breaks no law of pairing."""
+        session = recording(SAMPLES / "lesson.jsonl")
+        for name, (_, moments) in rows_of(session, 1_800, *policy_names()).items():
+            lawful = 1 not in find_policy(name).breaks
+            for moment in moments:
+                messages = [entry.message for entry in moment.view]
+                with self.subTest((name, moment.step)):
+                    self.assertEqual(moment.sent, sum(entry.tokens for entry in moment.view))
+                    self.assertEqual(moment.sent, sum(map(session.estimate.message, messages)))
+                    if lawful:
+                        self.assertEqual([], list(pairing_faults(messages)))
+                        self.assertEqual(len(messages), sum(map(len, groups(messages))))
+
+
+if __name__ == "__main__":
+    unittest.main()
