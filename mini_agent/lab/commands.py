@@ -41,6 +41,8 @@ def _add_compare(commands: Any, add: Add) -> None:
                         help="list what was missing, the N largest items (default: 20)")
     parser.add_argument("--no-evidence", action="store_true",
                         help="leave the evidence out, which takes most of the time")
+    parser.add_argument("--workspace", default="", metavar="DIR",
+                        help="task files are run in a copy of it (default: an empty folder)")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument("--csv", action="store_true", help="print the rows as CSV")
     parser.add_argument("--html", metavar="PAGE", help="write a page of one file")
@@ -68,26 +70,30 @@ def _add_why(commands: Any, add: Add) -> None:
     parser.add_argument("--policy", default="", help="replay the session under this policy first")
     parser.add_argument("--window", metavar="N", default="32k",
                         help="the window of the replay (default: %(default)s)")
+    parser.add_argument("--workspace", default="", metavar="DIR",
+                        help="a task file is run in a copy of it (default: an empty folder)")
     parser.add_argument("--json", action="store_true", help="print all that is known as JSON")
 
 
 def _why(options: argparse.Namespace) -> int:
     from .look import steps_at
+    from .tables import printable
     from .why import explain, lines
 
     if not options.text:
         raise UsageError("an empty text is everywhere", place="TEXT",
                          remedy="give the text that the model should have known")
     found = False
-    for name, steps, history in steps_at(options.trace, options.policy, options.window):
+    for name, steps, history in steps_at(options.trace, options.policy, options.window,
+                                         options.workspace):
         explained = explain(options.text, steps, history)
         found = found or bool(explained["entered"])
         if options.json:
             print(json.dumps({"session": name, **explained}, ensure_ascii=False))
             continue
-        print(f"{name}: {options.text!r}")
+        print(f"{printable(name)}: {options.text!r}")
         for line in lines(explained):
-            print(f"  {line}")
+            print(f"  {printable(line)}")
     return 0 if found else 1
 
 
@@ -99,11 +105,12 @@ def _add_check(commands: Any, add: Add) -> None:
 
 def _check(options: argparse.Namespace) -> int:
     from .check import check_file
+    from .tables import printable
 
     status = 0
     for path in options.files:
         for line in check_file(path):
-            print(line)
+            print(printable(line))
             status = 1
     return status
 

@@ -14,6 +14,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..compression.budget import make_budget
@@ -26,6 +27,7 @@ from .recording import Recording
 from .replay import Trial, replay
 from .sessions import Session, open_sessions
 from .sources import Source
+from .taskrun import run_in_copy
 
 BASELINE = "none"
 Result = dict[str, Any]
@@ -35,7 +37,8 @@ Progress = Callable[[float], None]
 @dataclass(frozen=True)
 class Plan:
     """What is asked of every session. Windows in tokens; `grid` are further windows
-    that only the page shows; `evidence` off leaves its columns empty."""
+    that only the page shows; `evidence` off leaves its columns empty; task files are run
+    in a copy of `workspace`."""
 
     policies: tuple[str, ...]
     windows: tuple[int, ...]
@@ -45,6 +48,7 @@ class Plan:
     misses: bool = False
     page: bool = False
     grid: tuple[int, ...] = ()
+    workspace: str = ""
 
     def check(self) -> None:
         """`UsageError` where a name or a window is wrong."""
@@ -68,7 +72,7 @@ def results_of(source: Source, plan: Plan, progress: Progress = lambda _: None) 
     `progress` gets the share of the file that is done, 0 to 1.
     """
     try:
-        sessions = open_sessions(source.path)
+        sessions = open_sessions(source.path, partial(run_in_copy, workspace=plan.workspace))
     except MiniAgentError as error:
         return [{"at": source.at, "session": source.name, "error": str(error),
                  "asked": source.asked}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from ..errors import UsageError
@@ -13,11 +14,13 @@ from .extremes import lab_policy
 from .recording import Recording
 from .sessions import open_sessions
 from .steps import Taken, steps_of_replay, steps_of_trace
+from .taskrun import run_in_copy
 
 Looked = tuple[str, Sequence[Taken], Sequence[Message]]
 
 
-def steps_at(path: str, policy: str = "", window: str = "") -> Iterator[Looked]:
+def steps_at(path: str, policy: str = "", window: str = "32k",
+             workspace: str = "") -> Iterator[Looked]:
     """(name, steps, history) of each session in a file.
 
     A trace shows what its run sent; with a policy, and for any other log, the session
@@ -27,7 +30,7 @@ def steps_at(path: str, policy: str = "", window: str = "") -> Iterator[Looked]:
         trace = read_trace(Path(path))
         yield Path(path).name, list(steps_of_trace(trace.records, counted_by(trace))), trace.messages()
         return
-    for session in open_sessions(path):
+    for session in open_sessions(path, partial(run_in_copy, workspace=workspace)):
         recording = Recording(session.name, session.format, session.messages, estimator())
         yield session.name, steps_of_replay(
             recording, lab_policy(policy or "none", recording), tokens_of(window)), session.messages

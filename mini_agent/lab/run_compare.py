@@ -26,7 +26,7 @@ from .pagedata import grid, page_data
 from .progress import ProgressLine
 from .sources import find_sources, shard
 from .summary import summarise
-from .tables import as_csv, as_json, missed_lines, session_table, summary_table
+from .tables import as_csv, as_json, missed_lines, printable, session_table, summary_table
 
 SHARE_FORMAT = 1
 
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     broken = list(limits.broken([row for result in good for row in result["rows"]],
                                 plan.policies))
     for text in broken:
-        err.write(f"mini-agent: {text}\n")
+        err.write(f"mini-agent: {printable(text)}\n")
     if interrupted:
         err.write(f"mini-agent: interrupted, {len(good)} sessions are done\n")
         return 130
@@ -95,7 +95,7 @@ def _plan(options: argparse.Namespace) -> Plan:
     page = bool(options.html or options.shard)
     return Plan(policies, windows, options.estimator, _facts(options.fact),
                 evidence=not options.no_evidence, misses=options.evidence is not None,
-                page=page, grid=grid(windows) if page else ())
+                page=page, grid=grid(windows) if page else (), workspace=options.workspace)
 
 
 def _facts(given: Sequence[str]) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ def _tell_faults(results: Sequence[Result], err: TextIO) -> bool:
     for result in results:
         if "error" in result:
             skipped = "" if result["asked"] else "left out: "
-            err.write(f"mini-agent: {skipped}{result['error']}\n")
+            err.write(f"mini-agent: {skipped}{printable(result['error'])}\n")
     return any(result.get("asked") for result in results)
 
 
@@ -170,12 +170,13 @@ def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
         out.write(as_json(rows) if options.json else as_csv(rows))
         return
     if len(results) == 1:
-        out.writelines(f"{line}\n" for line in session_table(results[0]))
+        out.writelines(f"{printable(line)}\n" for line in session_table(results[0]))
     else:
         out.write(f"{len(results)} sessions, estimator {plan.estimator}\n")
         out.writelines(f"{line}\n" for line in summary_table(summarise(results)))
     if options.evidence is not None:
-        out.writelines(f"{line}\n" for line in missed_lines(results, options.evidence))
+        out.writelines(f"{printable(line)}\n" for line in missed_lines(
+            results, options.evidence))
 
 
 def _write_page(path: Path, paths: Sequence[str], plan: Plan, results: Sequence[Result],
@@ -203,4 +204,6 @@ def command_of(paths: Sequence[str], plan: Plan, page: str) -> str:
         words += ["--fact", fact]
     if not plan.evidence:
         words.append("--no-evidence")
+    if plan.workspace:
+        words += ["--workspace", plan.workspace]
     return shlex.join([*words, "--html", page])

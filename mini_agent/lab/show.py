@@ -15,6 +15,7 @@ from ..errors import UsageError
 from ..messages import calls_of
 from .look import steps_at
 from .steps import Taken, views
+from .tables import printable
 
 INDENT = "    "
 
@@ -83,11 +84,3 @@ def _span(indexes: Sequence[int]) -> str:
         return f"#{first}"
     missing = last - first + 1 - len(indexes)
     return f"#{first}-{last}" + (f" ({len(indexes)})" if missing else "")
-
-
-def printable(text: str) -> str:
-    """Text without control characters: each stands as its escape."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() or char == "\t" else
-                   char.encode("unicode_escape").decode("ascii") for char in text)

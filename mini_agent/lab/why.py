@@ -148,9 +148,10 @@ def _because(cause: dict[str, Any] | None) -> str:
 
 
 def _now(now: dict[str, Any]) -> str:
-    log = f"message #{now['log'][-1]} of the log has it"
-    if now["handles"]:
-        return f"read_result(handle={now['handles'][-1]}) gives it back; {log}"
+    ways = []
     if now["form"] in ("verbatim", "shortened", "summary"):
-        return f"the model can see it; {log}"
-    return f"the model cannot get it back; {log}"
+        ways.append("the model can see it")
+    if now["handles"]:
+        ways.append(f"read_result(handle={now['handles'][-1]}) gives it back")
+    return "; ".join([*(ways or ["the model cannot get it back"]),
+                      f"message #{now['log'][-1]} of the log has it"])

@@ -9,6 +9,7 @@ makes a history of them. Start with `base.py`, then any reader.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,11 @@ READERS: tuple[Reader, ...] = (  # the most specific first; the first that detec
 )
 
 
-def open_sessions(path: str | Path) -> list[Session]:
+def open_sessions(path: str | Path,
+                  run: Callable[[str], Session] | None = None) -> list[Session]:
     """All sessions of a file, in its order; at least one, each with messages.
 
+    A task file has none until it is run: `run` does it; without one it is refused.
     `UsageError` in one line: no file, a folder, empty, binary, no JSON, no reader for
     the format, nothing but lines that cannot be read, no messages. What could not be
     read of a file that has sessions is in `unreadable` of the first.
@@ -52,7 +55,7 @@ def open_sessions(path: str | Path) -> list[Session]:
         raise UsageError(f"no reader for this format: {_shape(document)}", place=str(path),
                          value=_shape(document),
                          remedy="known are " + ", ".join(reader.name for reader in READERS))
-    found = reader.read(document)
+    found = [run(str(path))] if run and isinstance(reader, TaskFile) else reader.read(document)
     sessions = [session for session in found if session.messages]
     if not sessions:
         broken = "".join(f", {len(document.unreadable)} unreadable, the first in line "

@@ -26,6 +26,6 @@ class TaskFile:
 
 
 def sessions_of_task(document: Document) -> list[Session]:
-    """Where a run of the task file will be wired in; until then it is refused."""
+    """Nothing is run here: `open_sessions` is given somebody who runs it, or refuses."""
     raise UsageError("a task file is run, not read", place=document.place,
                      remedy="run it with `mini-agent run` and give its trace")

@@ -1,0 +1,403 @@
+"""Milestone 6: the command `compare`: many sessions, the same bytes however the work is shared."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from mini_agent.errors import UsageError
+from mini_agent.lab import run_compare
+from mini_agent.lab.limits import FAILURES, Limits
+from mini_agent.lab.measures import KEYS
+from mini_agent.lab.progress import ProgressLine
+from mini_agent.lab.sources import find_sources, shard
+from mini_agent.lab.summary import interval, mean, summarise
+from tests.labs import REAL, ROOT, SAMPLES, mini_agent
+
+CALL = ("compare", SAMPLES, "--policy", "published,clip_errors,whole_rounds", "--window",
+        "1200,2k")
+
+
+class OutputTest(unittest.TestCase):
+    """Rows as JSON, CSV and a table."""
+
+    def test_json_is_a_list_of_rows_with_the_baseline_first(self):
+        """A row a session, window and policy, in this order."""
+        status, out, err = mini_agent(*CALL, "--json")
+        rows = json.loads(out)
+        self.assertEqual((0, ""), (status, err))
+        names = sorted(path.name for path in SAMPLES.iterdir())
+        self.assertEqual([(name, window, policy) for name in names for window in (1200, 2000)
+                          for policy in ("none", "published", "clip_errors", "whole_rounds")],
+                         [(row["session"], row["window"], row["policy"]) for row in rows])
+        self.assertTrue(all(tuple(row) == KEYS for row in rows))
+
+    def test_csv_has_the_same_values(self):
+        """Dictionaries as `name=value`."""
+        rows = json.loads(mini_agent(*CALL, "--json", "--fact", "a b")[1])
+        table = list(csv.DictReader(io.StringIO(mini_agent(*CALL, "--csv", "--fact", "a b")[1])))
+        self.assertEqual(len(rows), len(table))
+        for row, line in zip(rows, table):
+            for key in KEYS[:-3]:
+                self.assertEqual("" if row[key] is None else str(row[key]), line[key])
+            self.assertEqual(" ".join(f"{name}={times}" for name, times in
+                                      row["compressions"].items()), line["compressions"])
+            self.assertEqual(f'"a b"={row["facts"]["a b"]}', line["facts"])
+
+    def test_one_session_is_a_table_a_window(self):
+        """Each policy with its figures, and where each fact is."""
+        status, out, _ = mini_agent("compare", SAMPLES / "lesson.jsonl", "--policy", "naive",
+                                    "--window", "1800", "--fact", "只用 Python 标准库")
+        self.assertEqual(0, status)
+        self.assertIn("lesson.jsonl (trace): 8 steps, 7 calls, 2315 tokens\n", out)
+        self.assertRegex(out, r"\nnaive +1\.000 +1\.000 +1\.000 ")
+        self.assertIn("fact '只用 Python 标准库': verbatim: none; gone: naive\n", out)
+
+    def test_several_sessions_are_a_summary(self):
+        """Over those that are long enough, with their number."""
+        status, out, _ = mini_agent(*CALL)
+        self.assertEqual(0, status)
+        self.assertIn(f"{len(list(SAMPLES.iterdir()))} sessions, estimator runs\n", out)
+        self.assertRegex(out, r"\nwindow 2000 +sessions +far ")
+
+    def test_evidence_lists_what_was_missing_the_largest_first(self):
+        """With the step that needed it and the message that last had it."""
+        out = mini_agent("compare", SAMPLES / "lesson.jsonl", "--policy", "whole_rounds",
+                         "--window", "1800", "--evidence", "1")[1]
+        self.assertIn("whole_rounds at 1800: 2 items were missing, the 1 largest:\n"
+                      '  step 5, last seen in #3: "return \\"\\".join(parts)"\n', out)
+
+    def test_without_evidence_its_columns_are_empty(self):
+        """And everything else is the same."""
+        full, plain = (json.loads(mini_agent(*CALL, "--json", *more)[1])
+                       for more in ((), ("--no-evidence",)))
+        shares = ("far_recall", "far_in_context", "recall", "fresh", "lines")
+        self.assertEqual([{**row, **dict.fromkeys(shares)} for row in full], plain)
+
+
+class SameBytesTest(unittest.TestCase):
+    """However the work is shared out."""
+
+    def test_jobs_change_nothing(self):
+        """One process and four, in JSON, CSV and as a table."""
+        for form in ("--json", "--csv", "--evidence"):
+            with self.subTest(form):
+                self.assertEqual(mini_agent(*CALL, form), mini_agent(*CALL, form, "--jobs", 4))
+
+    def test_shares_put_together_are_the_whole(self):
+        """In any order of the shares; each of them works on its own files only."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        names = []
+        for number in (3, 1, 2):
+            status, out, _ = mini_agent(*CALL, "--shard", f"{number}/3")
+            names.append(folder / f"{number}.json")
+            names[-1].write_text(out, encoding="utf-8")
+            self.assertEqual((0, 2), (status, len(json.loads(out)["results"])))
+        for form in ("--json", "--csv"):
+            self.assertEqual(mini_agent(*CALL, form), mini_agent("compare", "--merge", *names, form))
+
+    def test_shares_that_do_not_fit_are_refused(self):
+        """One missing, one twice, one of another call, no share at all."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        one, two, other, junk = (folder / name for name in ("1", "2", "other", "junk"))
+        one.write_text(mini_agent(*CALL, "--shard", "1/2")[1], encoding="utf-8")
+        two.write_text(mini_agent(*CALL, "--shard", "2/2")[1], encoding="utf-8")
+        other.write_text(mini_agent(*CALL[:-1], "900", "--shard", "2/2")[1], encoding="utf-8")
+        junk.write_text("[]")
+        self.assertEqual(0, mini_agent("compare", "--merge", one, two)[0])
+        for shares in ((one,), (one, one), (one, two, two), (one, other), (one, junk),
+                       (one, folder / "nothing")):
+            with self.subTest(shares):
+                status, out, err = mini_agent("compare", "--merge", *shares)
+                self.assertEqual((2, "", 1), (status, out, err.count("\n")))
+
+    def test_names_do_not_depend_on_where_the_files_lie(self):
+        """They begin below the deepest folder that all files share."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for name in ("a/full.jsonl", "b/full.jsonl"):
+            (folder / name).parent.mkdir()
+            (folder / name).write_bytes((SAMPLES / "lesson.jsonl").read_bytes())
+        self.assertEqual(["a/full.jsonl", "b/full.jsonl"],
+                         [source.name for source in find_sources([str(folder)])])
+        self.assertEqual(["full.jsonl"], [source.name for source in find_sources(
+            [str(folder / "a" / "full.jsonl")])])
+
+    def test_a_share_is_every_nth_file(self):
+        """All shares together are all files, each once."""
+        sources = find_sources([str(SAMPLES)])
+        shares = [shard(sources, f"{number}/4") for number in range(1, 5)]
+        self.assertEqual(sources, sorted((source for share in shares for source in share),
+                                         key=lambda source: source.at))
+        for text in ("0/4", "5/4", "1", "a/b", "1/0", "", "1/2/3", "-1/4"):
+            with self.subTest(text), self.assertRaises(UsageError):
+                shard(sources, text)
+
+
+class BadInputTest(unittest.TestCase):
+    """One clear line each, or a result that says what it could not do."""
+
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def refused(self, *arguments):
+        """The one line with which a call is refused."""
+        status, out, err = mini_agent("compare", *arguments)
+        self.assertEqual((2, "", 1), (status, out, err.count("\n")), err)
+        return err
+
+    def test_what_is_no_session_is_refused_in_one_line(self):
+        """Empty, binary, a folder without sessions, nothing at all."""
+        (self.folder / "empty.jsonl").touch()
+        (self.folder / "binary").write_bytes(bytes(range(256)) * 20)
+        hollow = self.folder / "hollow"
+        hollow.mkdir()
+        self.assertIn("empty", self.refused(self.folder / "empty.jsonl"))
+        self.refused(self.folder / "binary")
+        self.assertIn("no file in this folder", self.refused(hollow))
+        self.refused(self.folder / "nothing")
+        self.refused()
+
+    def test_wrong_options_are_refused_in_one_line(self):
+        """With close names where there are some."""
+        session = SAMPLES / "lesson.jsonl"
+        self.assertIn("did you mean published?", self.refused(session, "--policy", "publisht"))
+        self.assertIn("did you mean oracle or recall?", self.refused(session, "--policy", "oracel"))
+        for window in ("0", "-5", "many", "", "1.5", "٣", "9" * 30):
+            with self.subTest(window):
+                self.assertIn("--window", self.refused(session, f"--window={window}"))
+        self.refused(session, "--jobs", "0")
+        self.refused(session, "--fail-on", "rain")
+        self.refused(session, "--estimator", "rums")
+        self.refused(session, "--fact", f"@{self.folder}/nothing")
+        self.refused(session, "--evidence", "--no-evidence")
+
+    def test_a_folder_may_hold_other_files(self):
+        """They are named and left out; the sessions among them are compared."""
+        (self.folder / "notes.md").write_text("no session")
+        (self.folder / "s.jsonl").write_bytes((SAMPLES / "lesson.jsonl").read_bytes())
+        status, out, err = mini_agent("compare", self.folder, "--policy", "none", "--json")
+        self.assertEqual((0, ["s.jsonl"]), (status, [row["session"] for row in json.loads(out)]))
+        self.assertIn("left out: ", err)
+        (self.folder / "s.jsonl").unlink()
+        status, out, err = mini_agent("compare", self.folder)
+        self.assertEqual((2, ""), (status, out))
+        self.assertIn("there is no session in it", err)
+
+    def test_a_broken_file_does_not_stop_the_others(self):
+        """It is named, the others are compared, the exit status is 2."""
+        (self.folder / "bad.jsonl").write_text("{")
+        status, out, err = mini_agent("compare", SAMPLES / "lesson.jsonl",
+                                      self.folder / "bad.jsonl", "--json", "--policy", "none")
+        self.assertEqual((2, 1, 1), (status, len(json.loads(out)), err.count("\n")))
+
+    def test_a_session_without_tool_calls_has_no_evidence(self):
+        """Its shares are null, and it is said why."""
+        path = self.folder / "talk.json"
+        path.write_text(json.dumps([{"role": "user", "content": "hello"},
+                                    {"role": "assistant", "content": "hello"}]))
+        row = json.loads(mini_agent("compare", path, "--policy", "none", "--json")[1])[0]
+        self.assertEqual((1, None, None), (row["steps"], row["recall"], row["far_recall"]))
+        self.assertIn("it has no tool calls, so no evidence can be measured",
+                      mini_agent("compare", path, "--policy", "none")[1])
+
+    def test_a_session_without_a_model_call_has_no_cost(self):
+        """Nothing was sent, so nothing can be relative to it."""
+        path = self.folder / "question.json"
+        path.write_text(json.dumps([{"role": "user", "content": "hello"}]))
+        status, out, _ = mini_agent("compare", path, "--json")
+        self.assertEqual((0, {(0, None, None)}), (status, {
+            (row["steps"], row["cost"], row["prefix_breaks"]) for row in json.loads(out)}))
+        self.assertIn("the model was never called in it", mini_agent("compare", path)[1])
+
+    def test_a_file_that_is_still_written_is_read_up_to_its_last_whole_line(self):
+        """And the cut line is told of."""
+        raw = (SAMPLES / "lesson.jsonl").read_bytes()
+        path = self.folder / "growing.jsonl"
+        path.write_bytes(raw[:-300])
+        status, out, _ = mini_agent("compare", path, "--policy", "none")
+        self.assertEqual(0, status)
+        self.assertRegex(out, r"note: 1 lines could not be read, the first is line \d+: cut off")
+
+    def test_a_task_file_is_run_in_a_copy_of_its_workspace(self):
+        """The user's files stay as they are."""
+        before = {path: path.read_bytes() for path in (ROOT / "workspace" / "m3").rglob("*")
+                  if path.is_file()}
+        status, out, _ = mini_agent("compare", ROOT / "scripts" / "m3_task.json", "--workspace",
+                                    ROOT / "workspace" / "m3", "--policy", "published",
+                                    "--window", "1200", "--json")
+        rows = json.loads(out)
+        self.assertEqual((0, "task file", 14), (status, rows[0]["format"], rows[0]["steps"]))
+        self.assertEqual(before, {path: path.read_bytes() for path in (
+            ROOT / "workspace" / "m3").rglob("*") if path.is_file()})
+
+
+class InterruptTest(unittest.TestCase):
+    """Ctrl-C keeps what is done."""
+
+    def test_the_sessions_that_are_done_are_printed(self):
+        """Exit status 130, and their rows as ever."""
+        def compare(sources, plan, jobs, progress):
+            yield from run(sources[:2], plan, jobs, progress)
+            raise KeyboardInterrupt
+
+        run = run_compare.compare
+        with mock.patch.object(run_compare, "compare", compare):
+            status, out, err = mini_agent(*CALL, "--json")
+        self.assertEqual((130, 2), (status, len({row["session"] for row in json.loads(out)})))
+        self.assertIn("interrupted, 2 sessions are done", err)
+
+    def test_a_real_interrupt_ends_all_processes(self):
+        """One signal to a call with two jobs: JSON on standard output, status 130, no child left."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (folder / "a.jsonl").write_bytes((SAMPLES / "lesson.jsonl").read_bytes())
+        os.mkfifo(folder / "b.jsonl")  # its reader waits for ever
+        process = subprocess.Popen(
+            [sys.executable, "-c", _WAITING, str(folder / "a.jsonl"), str(folder / "b.jsonl")],
+            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True)
+        self.assertEqual("first is done\n", process.stderr.readline())
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        self.assertEqual((130, "a.jsonl"), (process.returncode, json.loads(out)[0]["session"]), err)
+        with self.assertRaises(ProcessLookupError):
+            os.killpg(process.pid, 0)
+
+
+_WAITING = """
+import sys
+from mini_agent.lab import run_compare
+from mini_agent.lab.progress import ProgressLine
+
+class Line(ProgressLine):
+    def __call__(self, done):
+        print("first is done", file=sys.stderr, flush=True)
+
+run_compare.ProgressLine = Line
+from mini_agent.cli import main
+if __name__ == "__main__":
+    sys.exit(main(["compare", *sys.argv[1:], "--policy", "none", "--jobs", "2", "--json"]))
+"""
+
+
+class LimitsTest(unittest.TestCase):
+    """Bounds for a build."""
+
+    def test_what_is_over_a_bound_fails(self):
+        """Exit status 1 and a sentence each; the baseline is only bound where it was asked for."""
+        call = ("compare", SAMPLES / "lesson.jsonl", "--policy", "naive", "--window", "1800",
+                "--fact", "只用 Python 标准库", "--json")
+        self.assertEqual(0, mini_agent(*call)[0])
+        for bound, sentence in (
+                (("--max-peak", "1700"), "a peak of 1773 tokens is over 1700"),
+                (("--min-recall", "1.01"), "far recall 1.0 is under 1.01"),
+                (("--fail-on", "lost-fact"), "the fact '只用 Python 标准库' is gone"),
+                (("--fail-on", "lost-fact,law"), "1 times a law was broken")):
+            with self.subTest(sentence):
+                status, out, err = mini_agent(*call, *bound)
+                self.assertEqual((1, 2), (status, len(json.loads(out))))
+                self.assertIn(f"lesson.jsonl: naive at 1800: {sentence}\n", err)
+        self.assertEqual(0, mini_agent(*call, "--fail-on", "overflow")[0])
+        self.assertEqual(1, mini_agent(*call, "--policy", "none", "--fail-on", "overflow")[0])
+
+    def test_what_was_not_measured_breaks_no_bound(self):
+        """A session without far evidence has no far recall."""
+        row = {"session": "s", "policy": "p", "window": 1, "peak_tokens": 1, "far_recall": None,
+               "facts": {}, "law_breaks": 0, "over_window_steps": 0}
+        self.assertEqual([], list(Limits(5, .9, FAILURES).broken([row], ["p"])))
+
+    def test_the_help_names_all_that_can_fail(self):
+        """The names stand there in words, so that the parser need not import them."""
+        self.assertIn(", ".join(FAILURES), " ".join(mini_agent("compare", "--help")[1].split()))
+
+
+class SummaryTest(unittest.TestCase):
+    """Many sessions as one row."""
+
+    @staticmethod
+    def result(far, calls=20, tokens=2_000, head=100):
+        rows = [{"policy": policy, "window": 1_000, "far_recall": far, "steps": 10,
+                 "over_window_steps": 1, "summary_tokens": 50, "sent_tokens": 500, "recall": 1.0,
+                 "far_in_context": None, "fresh": .5, "lines": .25, "cost": .5,
+                 "prefix_breaks": 3.0} for policy in ("none", "p")]
+        return {"rows": rows, "calls": calls, "tokens": tokens, "head": head}
+
+    def test_each_session_weighs_the_same(self):
+        """Means, the worst tenth, shares of the baseline's tokens."""
+        row = summarise([self.result(far / 20) for far in range(20)])[1]
+        self.assertEqual(
+            {"policy": "p", "sessions": 20, "far_recall": .475, "worst_tenth": .025,
+             "far_in_context": None, "summary_share": .1, "over_share": .1, "cost": .5},
+            {key: row[key] for key in ("policy", "sessions", "far_recall", "worst_tenth",
+                                       "far_in_context", "summary_share", "over_share", "cost")})
+        self.assertLess(row["low"], .475)
+        self.assertGreater(row["high"], .475)
+
+    def test_sessions_that_tell_nothing_are_left_out(self):
+        """Under 20 calls, a history that fits, a head that fills the window."""
+        for more in ({"calls": 19}, {"tokens": 1_150}, {"head": 400}):
+            with self.subTest(more):
+                row = summarise([self.result(.1, **more), self.result(.5)])[0]
+                self.assertEqual((1, .5, None), (row["sessions"], row["far_recall"], row["low"]))
+
+    def test_the_interval_is_the_same_on_every_machine(self):
+        """A fixed seed, and numbers of the generator that no version changes."""
+        self.assertEqual((.32, .63), interval([.1, .2, .3, .4, .5, .6, .7, .8, .9, .3]))
+        self.assertEqual((None, None), interval([.5]))
+        self.assertIsNone(mean([None, None]))
+
+
+class ProgressTest(unittest.TestCase):
+    """The line on standard error."""
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    def test_it_appears_on_a_terminal_after_a_while_and_goes_away(self):
+        """With the time that is left at the speed so far."""
+        now = [0.0]
+        stream = self.Terminal()
+        line = ProgressLine(1_000, stream, lambda: now[0])
+        for seconds, done in ((1, 10), (60, 250), (60.1, 251), (180, 750)):
+            now[0] = seconds
+            line(done)
+        line.end()
+        self.assertEqual("\r 25 %, 3 min 00 s left\r 75 %, 1 min 00 s left\r" + " " * 22 + "\r",
+                         stream.getvalue())
+
+    def test_it_is_silent_in_a_file(self):
+        """A log is no place for it."""
+        stream = io.StringIO()
+        line = ProgressLine(10, stream, iter(range(0, 100, 10)).__next__)
+        line(5)
+        line.end()
+        self.assertEqual("", stream.getvalue())
+
+
+class RealSessionsTest(unittest.TestCase):
+    """Sessions of real agents."""
+
+    def test_compare_runs_on_each(self):
+        """No error, and every share is between 0 and 1."""
+        if not REAL.is_dir():
+            self.skipTest("SESSIONS names no folder of recorded sessions")
+        status, out, _ = mini_agent("compare", REAL, "--policy", "published,whole_rounds,oracle",
+                                    "--window", "8k", "--json")
+        rows = json.loads(out)
+        self.assertEqual(0, status)
+        self.assertGreater(len({row["session"] for row in rows}), 30)
+        for row in rows:
+            for key in ("far_recall", "far_in_context", "recall", "fresh", "lines"):
+                self.assertTrue(row[key] is None or 0 <= row[key] <= 1, row)
+            self.assertEqual(0, row["law_breaks"])
+
+
+if __name__ == "__main__":
+    unittest.main()

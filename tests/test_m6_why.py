@@ -1,0 +1,150 @@
+"""Milestone 6: why the model no longer knew a text, and what it got at a step."""
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+from mini_agent.lab.look import steps_at
+from mini_agent.lab.tables import printable
+from mini_agent.lab.steps import views
+from mini_agent.trace import read_trace
+from tests.labs import ROOT, SAMPLES, mini_agent
+
+REFERENCE = ROOT / "traces" / "reference" / "m3-trace.jsonl"
+POINT = "AssertionError: 4750 != 5000"
+
+
+class WhyTest(unittest.TestCase):
+    """`why TRACE TEXT`."""
+
+    def why(self, *arguments):
+        """What it knows, as JSON."""
+        status, out, _ = mini_agent("why", *arguments, "--json")
+        self.assertEqual(0, status)
+        return json.loads(out)
+
+    def test_the_point_in_the_middle_is_lost_by_lines_and_kept_by_error_lines(self):
+        """The assertion on line 28 of 53: one policy drops it, the other does not."""
+        path = SAMPLES / "middle-of-output.jsonl"
+        lines = read_trace(path).messages()[3]["content"].splitlines()
+        self.assertEqual((53, 28), (len(lines), lines.index(POINT)))
+        forms = {policy: [(seen["first"], seen["last"], seen["form"]) for seen in self.why(
+            path, POINT, "--policy", policy, "--window", "2k")["seen"]]
+            for policy in ("clip", "clip_errors")}
+        self.assertEqual("verbatim", forms["clip"][0][2])
+        self.assertIn("handle", [form for _, _, form in forms["clip"]])
+        self.assertEqual({"verbatim", "shortened"}, {form for _, _, form in forms["clip_errors"]})
+
+    def test_it_names_message_tool_step_record_and_way_back(self):
+        """In words, a line each."""
+        status, out, _ = mini_agent("why", SAMPLES / "middle-of-output.jsonl", POINT,
+                                    "--policy", "clip", "--window", "2k")
+        self.assertEqual(0, status)
+        self.assertIn('entered   message #3, tool of run_command {"command": "python3 check.py"}, '
+                      "first sent at step 1\n", out)
+        self.assertRegex(out, r"step \d+ +not there, behind a handle: tool_result_clipping "
+                              r"\(seq \d+, threshold, \d+ -> \d+ tokens\)\n")
+        self.assertRegex(out, r"now +the model can see it; read_result\(handle=3\) gives it back; "
+                              r"message #19 of the log has it\n")
+
+    def test_a_trace_tells_of_its_own_run(self):
+        """Without a policy: the views that were sent, the records with their seq."""
+        known = self.why(REFERENCE, "N001")
+        records = read_trace(REFERENCE).records
+        causes = [seen["cause"] for seen in known["seen"] if seen["cause"]]
+        self.assertTrue(causes)
+        for cause in causes:
+            record = records[cause["seq"]]
+            self.assertEqual("context_compression", record["event"])
+            self.assertEqual(cause["strategy"], record["payload"]["strategy"])
+        steps = [(seen["first"], seen["last"]) for seen in known["seen"]]
+        self.assertEqual([last + 1 for _, last in steps[:-1]], [first for first, _ in steps[1:]])
+
+    def test_a_text_that_was_never_said(self):
+        """Exit status 1, and it is said so."""
+        status, out, _ = mini_agent("why", REFERENCE, "no such words")
+        self.assertEqual(1, status)
+        self.assertIn("it was never said in this session", out)
+
+    def test_wrong_use_is_one_line(self):
+        """An empty text, no file, an unknown policy."""
+        for arguments in ((REFERENCE, ""), ("nothing.jsonl", "x"),
+                          (REFERENCE, "x", "--policy", "publisht"),
+                          (REFERENCE, "x", "--policy", "published", "--window", "0")):
+            with self.subTest(arguments):
+                status, out, err = mini_agent("why", *arguments)
+                self.assertEqual((2, "", 1), (status, out, err.count("\n")))
+
+    def test_what_is_said_after_the_last_call_was_never_sent(self):
+        """The final answer stands in the log, and no model has seen it."""
+        text = read_trace(REFERENCE).messages()[-1]["content"]
+        known = self.why(REFERENCE, text)
+        self.assertEqual((None, []), (known["entered"][-1]["first_seen"], known["seen"]))
+
+
+class ShowTest(unittest.TestCase):
+    """`show TRACE --step N --diff`."""
+
+    def test_the_views_are_those_that_were_sent(self):
+        """As many messages and tokens as each `model_call` of the trace says."""
+        sent = [(payload["step"], payload["messages"], payload["tokens"])
+                for payload in read_trace(REFERENCE).events("model_call")]
+        (_, steps, _), = steps_at(str(REFERENCE))
+        self.assertEqual(sent, [(taken.step, len(view), view.tokens)
+                                for taken, view in views(steps)])
+
+    def test_a_step_is_shown_whole(self):
+        """Each entry with its place, what it stands for, how, and its text."""
+        status, out, _ = mini_agent("show", REFERENCE, "--step", "0")
+        self.assertEqual(0, status)
+        messages = read_trace(REFERENCE).messages()
+        self.assertTrue(out.startswith("step 0: 2 messages, "))
+        self.assertIn("[1] #1 user, verbatim, ", out)
+        for message in messages[:2]:
+            self.assertIn(f"    {message['content']}\n", out)
+
+    def test_a_difference_names_what_left_and_what_came(self):
+        """A change of the step first; what is as before is not shown."""
+        change = next(read_trace(REFERENCE).events("context_compression"))
+        status, out, _ = mini_agent("show", REFERENCE, "--step", change["step"], "--diff")
+        self.assertEqual(0, status)
+        self.assertIn(f"    {change['strategy']} (threshold): {change['before_tokens']} -> "
+                      f"{change['after_tokens']} tokens\n", out)
+        self.assertIn("tool read_file, shortened, ", out)
+        self.assertNotIn("[0] #0 system", out)
+
+    def test_a_step_that_is_not_there_is_one_line(self):
+        """With the steps that are."""
+        status, out, err = mini_agent("show", REFERENCE, "--step", "99")
+        self.assertEqual((2, ""), (status, out))
+        self.assertIn("there is no step 99; steps are 0 to 13\n", err)
+
+    def test_control_characters_reach_no_terminal(self):
+        """They are shown as escapes; a tab stays."""
+        self.assertEqual("\\x1b[31mred\\x07\t中 \\u202e", printable("\x1b[31mred\x07\t中 \u202e"))
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        path = folder / "x.json"
+        path.write_text(json.dumps([{"role": "user", "content": "\x1b]0;title\x07"},
+                                    {"role": "assistant", "content": "x"}]))
+        self.assertEqual(0, mini_agent("convert", path, "--trace", folder / "t.jsonl")[0])
+        out = mini_agent("show", folder / "t.jsonl", "--step", "0")[1]
+        self.assertIn("    \\x1b]0;title\\x07\n", out)
+        for arguments in (("why", folder / "t.jsonl", "title"),):
+            self.assertNotIn("\x1b", mini_agent(*arguments)[1])
+
+
+class InventedTest(unittest.TestCase):
+    """A summary that names what nobody has seen."""
+
+    def test_it_is_listed_as_unsupported(self):
+        """In the record of the shipped sample, where everybody can look."""
+        found = [payload["unsupported"] for payload in read_trace(
+            SAMPLES / "invented-summary.jsonl").events("context_compression")
+            if payload.get("unsupported")]
+        self.assertEqual(1, len(found))
+        self.assertLessEqual({"normalize_timezone", "timezone.py", "118"}, set(found[0]))
+
+
+if __name__ == "__main__":
+    unittest.main()
