@@ -232,10 +232,10 @@ class OnceTest(unittest.TestCase):
 
     def test_the_order_of_policies_changes_nothing(self):
         """Trials do not see each other."""
-        session = recording(SAMPLES / "rename.json")
+        session = recording(SAMPLES / "lesson.jsonl")
         names = policy_names()
-        forward = rows_of(session, 2_000, *names)
-        backward = rows_of(recording(SAMPLES / "rename.json"), 2_000, *reversed(names))
+        forward = rows_of(session, 1_800, *names)
+        backward = rows_of(recording(SAMPLES / "lesson.jsonl"), 1_800, *reversed(names))
         self.assertEqual({name: row for name, (row, _) in forward.items()},
                          {name: row for name, (row, _) in backward.items()})
 

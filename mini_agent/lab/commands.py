@@ -45,7 +45,8 @@ def _add_compare(commands: Any, add: Add) -> None:
                         help="task files are run in a copy of it (default: an empty folder)")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument("--csv", action="store_true", help="print the rows as CSV")
-    parser.add_argument("--html", metavar="PAGE", help="write a page of one file")
+    parser.add_argument("--html", metavar="PAGE", help="write a page of one file "
+                        "(with --shard: keep what the page of --merge needs)")
     parser.add_argument("--jobs", type=int, default=1, metavar="N",
                         help="work on so many files at a time (default: %(default)s)")
     parser.add_argument("--shard", metavar="K/N", help="do the Kth of N shares, print it as JSON")

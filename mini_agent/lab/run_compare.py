@@ -42,6 +42,9 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
                              ensure_ascii=False) + "\n")
         return 130 if interrupted else 0
     good = [result for result in results if "rows" in result]
+    if options.html and options.merge and not plan.page:
+        raise UsageError("these shares have nothing for a page", place="--html",
+                         remedy="give --html to the calls with --shard as well")
     wrong = _tell_faults(results, err)
     if not good and not interrupted:
         if not wrong:
@@ -92,7 +95,7 @@ def _plan(options: argparse.Namespace) -> Plan:
     if options.no_evidence and options.evidence is not None:
         raise UsageError("--evidence and --no-evidence contradict each other", place="--evidence",
                          remedy="give one of them")
-    page = bool(options.html or options.shard)
+    page = bool(options.html)
     return Plan(policies, windows, options.estimator, _facts(options.fact),
                 evidence=not options.no_evidence, misses=options.evidence is not None,
                 page=page, grid=grid(windows) if page else (), workspace=options.workspace)
