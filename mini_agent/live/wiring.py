@@ -22,7 +22,6 @@ from ..meter import prices
 from ..models.base import Model
 from ..models.connect import Options, connect
 from ..models.scripted import ScriptedModel
-from ..prompts import summary_request
 from ..runner import governed_by
 from ..session import Session, Setup, begin, resume
 from ..tasks import load_task
@@ -84,13 +83,13 @@ def wire(options: argparse.Namespace, environ: Mapping[str, str]) -> Wired:
     keyboard = Keyboard(sys.stdin, interrupts, sys.stderr,
                         lambda message: screen.row(f"(kept, comes next: {message})", "dim"))
     narrator = Narrator(screen, final=not once)
-    wired: Wired
+    wired: Wired | None = None  # the model is made before it, and speaks of it later
 
     def texts() -> Texts:
-        return wired.session.texts if wired.session else Texts()
+        return wired.session.texts if wired and wired.session else Texts()
 
     def retried(**retry: object) -> None:
-        if wired.session is not None:
+        if wired is not None and wired.session is not None:
             wired.session.tracer.event("model_retry", step=wired.session.agent.step, **retry)
 
     def made(name: str) -> Model:
@@ -101,8 +100,7 @@ def wire(options: argparse.Namespace, environ: Mapping[str, str]) -> Wired:
                         window=_window(options), max_tokens=options.max_tokens,
                         stream=screen.streams)
         return connect(asked, environ, texts=texts(), on_retry=retried,
-                       on_text=screen.answer if screen.streams else None,
-                       summary_request=summary_request)
+                       on_text=screen.answer if screen.streams else None)
 
     permission = Permission(Workspace(options.workspace), keyboard, screen, narrator, texts,
                             options.yes, options.read_only)
