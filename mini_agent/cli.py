@@ -70,6 +70,9 @@ def make_parser() -> argparse.ArgumentParser:
         add(commands)
     live_commands(commands, add_command)
     add_commands(commands, add_command)
+    child = commands.add_parser("child")  # not for people: it stands in no help
+    child.add_argument("--attached", action="store_true")
+    child.set_defaults(command=_child)
     return parser
 
 
@@ -97,7 +100,11 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from contextlib import ExitStack
+    from tempfile import TemporaryDirectory
+
     from .runner import govern, run_task
+    from .subagents.orders import Limits
     from .tasks import load_task
     from .trace import TraceFile, trace_folder
 
@@ -106,14 +113,15 @@ def _run(options: argparse.Namespace) -> int:
     if not options.workspace.is_dir():
         raise UsageError("the workspace is not a folder", place=str(options.workspace),
                          remedy="name a folder that is there with --workspace")
-    sinks = [TraceFile(options.trace)] if options.trace else []
-    try:
+    with ExitStack() as stack:
+        sinks, folder = [], None
+        if options.trace:
+            sinks, folder = [stack.enter_context(TraceFile(options.trace))], trace_folder(options.trace)
+        elif task.delegates:  # the traces of sub-agents, gone when the run is
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="mini-agent-")))
         outcome = run_task(task, options.workspace, sinks, governance=governance,
-                           max_steps=options.max_steps,
-                           folder=trace_folder(options.trace) if options.trace else None)
-    finally:
-        for sink in sinks:
-            sink.close()
+                           max_steps=options.max_steps, folder=folder,
+                           limits=Limits() if task.delegates else None)
     if options.json:
         print(json.dumps({"reason": outcome.reason, "text": outcome.text,
                           "detail": outcome.detail}, ensure_ascii=False))
@@ -124,6 +132,12 @@ def _run(options: argparse.Namespace) -> int:
     print(f"mini-agent: {outcome.reason}" + (f": {outcome.detail}" if outcome.detail else ""),
           file=sys.stderr)
     return INTERRUPTED if outcome.reason == "interrupted" else FAILED
+
+
+def _child(options: argparse.Namespace) -> int:
+    from .subagents.child import main as child
+
+    return child(options.attached)
 
 
 def _add_show(commands: argparse._SubParsersAction) -> None:

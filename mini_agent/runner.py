@@ -13,23 +13,27 @@ from pathlib import Path
 from typing import Any
 
 from .compression.budget import Budget, make_budget
-from .compression.marks import marked, marked_globs
+from .compression.marks import marked, marked_globs, marked_pins
 from .compression.pin_tools import PinTool, StageDoneTool
 from .compression.inputs import DESCRIBE, DescribeTool
+from .compression.pins import Pin
 from .compression.policies import Policy, differing, find_policy, tools_of, with_settings
+from .compression.purse import Purse
 from .compression.store import MemoryShelf, RunShelf
 from .compression.tools import Finder, reading_tools
 from .compression.window import ContextWindow
 from .errors import UsageError
 from .loop import MAX_STEPS, Agent, Outcome
 from .messages import Message
+from .models.base import ParentModel
 from .models.scripted import ScriptedModel
+from .subagents.orders import Limits
 from .tasks import Task
 from .texts import Texts
 from .tokens import estimator
-from .tools import standard_tools
+from .tools import NAMES, standard_tools
 from .tools.base import Permit, Tool, ToolBox
-from .tools.guard import Guard
+from .tools.guard import Grant, Guard
 from .tools.workspace import Workspace
 from .trace import FORMAT, Sink, Tracer
 
@@ -92,53 +96,86 @@ def recorded(start: Mapping[str, Any], place: str) -> Governance:
 
 def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
              governance: Governance | None = None, extra_tools: Sequence[Tool] = (),
-             max_steps: int = MAX_STEPS, folder: Path | None = None) -> Outcome:
+             max_steps: int = MAX_STEPS, folder: Path | None = None,
+             model: ParentModel | None = None, limits: Limits | None = None,
+             grant: Grant | None = None, max_tokens: int | None = None) -> Outcome:
     """Run a task in `workspace` from `run_start` to `run_end`.
 
     `folder` is the run's own, for what leaves the window; without one it is kept in
-    memory. Raises `UsageError` where the workspace is no folder.
+    memory. `model` is another than the task's script; with `limits` and a folder it may
+    start sub-agents; `grant` and `max_tokens` (of all requests) are what a sub-agent itself was given.
+    Raises `UsageError` where the workspace is no folder.
     """
     if not workspace.is_dir():
         raise UsageError("the workspace is not a folder", place=str(workspace),
                          remedy="name a folder that is there with --workspace")
     texts = Texts(task.language)
+    place = Workspace(workspace, texts)
     history: list[Message] = []
     shelf = MemoryShelf() if folder is None else RunShelf(folder)
     window: ContextWindow | None = None
-    tools = make_tools(Workspace(workspace), texts, history, governance, shelf, lambda: window,
-                       extra_tools)
-    model = ScriptedModel(task.replies, task.summaries, texts)
     tracer = Tracer(*sinks)
     start: dict[str, Any] = {"format": FORMAT, "task": task.name}
     if governance is not None:
         start |= {"policy": governance.settings, "estimator": governance.estimator}
+    model = model or ScriptedModel(task.replies, task.summaries, texts)
+    if limits is not None and folder is not None:
+        extra_tools = [*extra_tools, *crew_tools(
+            place, folder, tracer, start, limits, grant, model.for_child,
+            lambda: marked_pins(history) if window is None else window.pins.pins)]
+    tools = make_tools(place, texts, history, governance, shelf, lambda: window, extra_tools,
+                       grant=grant)
+    if governance is not None:
         window = ContextWindow(governance.policy, governance.budget,
                                estimator(governance.estimator), model, tracer, texts,
                                tools.declarations(), shelf=shelf)
-    agent = Agent(model, tools, tracer, window=window, texts=texts, max_steps=max_steps,
+    bounded = window if window is None or max_tokens is None else Purse(window, max_tokens)
+    agent = Agent(model, tools, tracer, window=bounded, texts=texts, max_steps=max_steps,
                   history=history)
     marks = [marked(**pin) for pin in task.pins]
     return agent.run(task.system, "\n".join([task.task, *marks]), start)
 
 
+def crew_tools(workspace: Workspace, folder: Path, tracer: Tracer, start: Mapping[str, Any],
+               limits: Limits, grant: Grant | None, model: Callable[[str], Mapping[str, Any]],
+               pins: Callable[[], Sequence[Pin]]) -> list[Tool]:
+    """The tools of an agent that may start sub-agents (milestone 4).
+
+    `folder` is its run's own, `start` the payload of its `run_start`; `model` gives the
+    model of a child by the call that starts it.
+    """
+    from .subagents.crew import Crew, Home  # only who has sub-agents waits for it
+    from .subagents.trails import ReadChild
+
+    own = grant or Grant(NAMES)
+    names = [tool.name for tool in standard_tools(workspace, workspace.texts, names=own.tools)]
+    home = Home(workspace, folder, start, names, own.writes, pins, model)
+    crew = Crew(home, tracer, limits)
+    return [crew, ReadChild(folder, lambda: crew.count, workspace.texts)]
+
+
 def make_tools(workspace: Workspace, texts: Texts, history: Sequence[Message],
                governance: Governance | None, shelf: Finder,
                window: Callable[[], ContextWindow | None], extra: Sequence[Tool] = (), *,
-               standard: Sequence[Tool] | None = None, permit: Permit | None = None) -> ToolBox:
+               standard: Sequence[Tool] | None = None, permit: Permit | None = None,
+               grant: Grant | None = None) -> ToolBox:
     """The tools of a session: those of every agent, those of its policy, and `extra`.
 
     `history` is the live one. `window` gives the session's, which is made after its
     tools, since it counts them. What pins protect is protected without one as well.
     `standard` are other tools than those of every agent; `permit` is asked behind the
-    guard of what is pinned.
+    guard of what is pinned. A sub-agent has what `grant` gives it.
     """
+    given = grant or Grant(NAMES)
+
     def globs() -> list[str]:
         governed = window()
-        return marked_globs(history) if governed is None else governed.pins.globs()
+        own = marked_globs(history) if governed is None else governed.pins.globs()
+        return [*own, *given.protect]
 
-    guard = Guard(globs, workspace, texts)
+    guard = Guard(globs, workspace, texts, given.writes)
     if standard is None:
-        standard = standard_tools(workspace, texts)
+        standard = standard_tools(workspace, texts, names=given.tools, own_session=grant is None)
     tools = [guard.watched(tool) if tool.name == "run_command" else tool for tool in standard]
     if governance is not None:
         tools += reading_tools(tools_of(governance.policy), history, shelf, texts,

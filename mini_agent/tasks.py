@@ -33,6 +33,7 @@ def _one_of(*values: str) -> dict[str, Any]:
     return {"type": "string", "enum": values}
 
 
+_CHILD = ("threshold", "window", "policy", "compression", "replies", "summaries")
 SCHEMA = arguments_schema({
     "name": _TEXT, "system": _TEXT, "task": _TEXT, "language": _one_of(*LANGUAGES),
     "threshold": _NUMBER, "window": _NUMBER, "policy": _TEXT, "compression": _OBJECT,
@@ -43,6 +44,8 @@ SCHEMA = arguments_schema({
         "content": _TEXT, "stage": _TEXT, "inject": _one_of(*INJECTIONS), "children": _OBJECT,
         "tool_calls": _list(arguments_schema({"name": _TEXT, "arguments": _OBJECT}, ("name",)))})),
     "summaries": _list(_one_of(*SUMMARIES))}, ("system", "task", "replies"))
+
+CHILD_SCHEMA = arguments_schema({name: SCHEMA["properties"][name] for name in _CHILD}, ("replies",))
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,11 @@ class Task:
     language: str = ""
     summaries: list[str] = field(default_factory=list)
     place: str = ""
+
+    @property
+    def delegates(self) -> bool:
+        """Whether a reply starts sub-agents."""
+        return any("children" in reply for reply in self.replies)
 
 
 def load_task(path: Path) -> Task:
@@ -99,14 +107,26 @@ def read_json(path: Path) -> dict[str, Any]:
             remedy="complete or correct it at this place") from error
 
 
-def _reply_faults(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _reply_faults(value: dict[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
     """What a schema cannot say: a reply says something, one limit is enough."""
     if "threshold" in value and "window" in value:
-        yield "window", "window stands beside a threshold, which is window and trigger in one"
+        yield f"{place}window", "window stands beside a threshold, which is window and trigger in one"
     for number, reply in enumerate(value["replies"]):
+        where = f"{place}replies[{number}]"
         if not any(reply.get(key) for key in ("content", "tool_calls", "inject")):
-            yield f"replies[{number}]", (
-                f'replies[{number}] says nothing (ask for it with "inject": "empty")')
+            yield where, f'{where} says nothing (ask for it with "inject": "empty")'
+        yield from _child_faults(reply, where)
+
+
+def _child_faults(reply: dict[str, Any], place: str) -> Iterator[tuple[str, str]]:
+    """The scripts of sub-agents stand under the numbers of the calls that start them."""
+    calls = reply.get("tool_calls", [])
+    for key, script in reply.get("children", {}).items():
+        where = f"{place}.children.{key}"
+        if key not in map(str, range(len(calls))) or calls[int(key)]["name"] != "delegate":
+            yield where, f"{where} is no call of delegate (they count from 0)"
+        wrong = list(faults(CHILD_SCHEMA, script, Texts("en"), where))
+        yield from wrong or _reply_faults(script, f"{where}.")
 
 
 def _error(path: Path, text: str, where: str, what: str) -> TaskFileError:

@@ -34,10 +34,15 @@ def marked(text: str, kind: str = "constraint", protect: str = "") -> str:
     return mark
 
 
+def marked_pins(history: Sequence[Message]) -> list[Pin]:
+    """The pins that marks of a history set, where no window keeps them."""
+    return [pin for index, message in enumerate(history)
+            for pin, wrong in marks(index, message) if not wrong]
+
+
 def marked_globs(history: Sequence[Message]) -> list[str]:
     """The paths that marks of a history protect, where no window keeps its pins."""
-    return [pin.protect for index, message in enumerate(history)
-            for pin, wrong in marks(index, message) if pin.protect and not wrong]
+    return [pin.protect for pin in marked_pins(history) if pin.protect]
 
 
 def marks(index: int, message: Message) -> Iterator[tuple[Pin, str]]:

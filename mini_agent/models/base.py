@@ -41,3 +41,9 @@ class Model(Protocol):
                  tools: Sequence[dict[str, Any]]) -> Reply: ...
 
     def summarize(self, messages: Sequence[Message], form: str) -> str: ...
+
+
+class ParentModel(Model, Protocol):
+    """A model that can say, as JSON, which model a sub-agent gets (milestone 4)."""
+
+    def for_child(self, call_id: str) -> dict[str, Any]: ...

@@ -34,6 +34,7 @@ class ScriptedModel:
         self._summaries: Iterator[str] = iter(summaries)
         self._texts = texts
         self._step = 0
+        self._scripts: dict[str, dict[str, Any]] = {}
 
     def complete(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> Reply:
         """The next reply of the script."""
@@ -51,7 +52,13 @@ class ScriptedModel:
             return Reply()
         calls = tuple(_call(made, f"call_{step}_{index}", inject)
                       for index, made in enumerate(reply.get("tool_calls", ())))
+        self._scripts.update((f"call_{step}_{index}", script)
+                             for index, script in reply.get("children", {}).items())
         return Reply(reply.get("content", ""), calls, stage=reply.get("stage", ""))
+
+    def for_child(self, call_id: str) -> dict[str, Any]:
+        """The model of the sub-agent that a call starts: the script nested in its reply."""
+        return {"script": self._scripts.get(call_id, {"replies": []})}
 
     def summarize(self, messages: Sequence[Message], form: str) -> str:
         """A summary that only quotes, or the failure that the script asks for."""

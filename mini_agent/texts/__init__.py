@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .digest import DIGEST
+from .children import CHILDREN
 from .lab import LAB
 from .live import LIVE
 from .paths import PATHS
@@ -83,6 +84,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "summary_cut": ("[cut off here: the summary reached the longest answer allowed]",
                     "[至此截断:摘要已达到允许的最大长度]"),
     **DIGEST,
+    **CHILDREN,
     **LAB,
     **LIVE,
     **PATHS,

@@ -2,19 +2,22 @@
 
 A pin may carry `protect: GLOB`. A tool that writes a file is refused with
 PROTECTED_PATH; what a command does cannot be held back here, so its result says
-what it changed. `*` crosses folders, a folder stands for all that is in it, and a
+what it changed. A sub-agent (milestone 4) may write what it was given and nothing
+else: WRITE_NOT_GIVEN. `*` crosses folders, a folder stands for all that is in it, and a
 glob without a slash holds in every folder: in doubt a path is protected.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
 from typing import Any
 
 from ..errors import ToolError
@@ -29,12 +32,24 @@ _WILD = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True)
+class Grant:
+    """What an agent was given: tools by name, paths from the root that it may write (None:
+    all), and the globs that the pins of its parent protect."""
+
+    tools: tuple[str, ...]
+    writes: tuple[str, ...] | None = None
+    protect: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Guard:
-    """The `permit` of a tool box: it asks for the globs anew each time."""
+    """The `permit` of a tool box: it asks for the globs anew each time. `given` are the
+    paths that may be written, None for all."""
 
     globs: Callable[[], Sequence[str]]
     workspace: Workspace
     texts: Texts
+    given: Sequence[str] | None = None
 
     def __call__(self, tool: Tool, arguments: dict[str, Any]) -> None:
         """Raise PROTECTED_PATH where a tool would write what is protected."""
@@ -47,14 +62,24 @@ class Guard:
             if protects(glob, real) or protects(glob, named):
                 raise ToolError("PROTECTED_PATH", self.texts(
                     "PROTECTED_PATH", path=one_line(path), glob=one_line(glob)))
+        if not self.is_given(real):
+            raise ToolError("WRITE_NOT_GIVEN", self.texts("WRITE_NOT_GIVEN", path=one_line(path)))
+
+    def is_given(self, path: str) -> bool:
+        """Whether a path from the root may be written, as far as it has to be given."""
+        return self.given is None or any(covers(own, path) for own in self.given)
 
     def watched(self, tool: Tool) -> Tool:
         """The same tool; its result also says what it changed of what is protected."""
         return Watched(tool, self)
 
     def snapshot(self) -> dict[str, str]:
-        """The hash of each file that is protected now, by its path from the root."""
-        return {path: self._hash(path) for glob in self.globs() for path in self._files(glob)}
+        """What each file that is protected or not given is like, by its path from the root."""
+        marks = {} if self.given is None else {
+            path: self._stamp(path) for path, _ in self.workspace.tree(".").files
+            if not self.is_given(path)}
+        return marks | {path: self._hash(path) for glob in self.globs()
+                        for path in self._files(glob)}
 
     def _files(self, glob: str) -> Iterator[str]:
         """The files under the folder that a glob names before its first wild card."""
@@ -65,6 +90,14 @@ class Guard:
             with suppress(ToolError):  # there is no such folder, or it is a file
                 files = [path for path, _ in self.workspace.tree(place).files]
                 yield from (path for path in files if protects(glob, path))
+
+    def _stamp(self, path: str) -> str:
+        """Size and time of a file: enough to see a change where all of a project is watched."""
+        try:
+            status = (self.workspace.root / path).stat()
+        except OSError as error:  # gone in between
+            return str(error.strerror)
+        return f"{status.st_size} {status.st_mtime_ns}"
 
     def _hash(self, path: str) -> str:
         try:
@@ -93,7 +126,7 @@ class Watched:
         return self.tool.parameters
 
     def __call__(self, **arguments: Any) -> str:
-        if not self.guard.globs():
+        if not self.guard.globs() and self.guard.given is None:
             return self.tool(**arguments)
         before = self.guard.snapshot()
         try:
@@ -107,11 +140,22 @@ class Watched:
         after = self.guard.snapshot()
         changed = sorted(path for path in before.keys() | after.keys()
                          if before.get(path) != after.get(path))
-        if not changed:
-            return ""
-        more = ", ..." if len(changed) > MAX_NAMED else ""
-        return self.guard.texts("protected_changed", count=len(changed),
-                                paths=one_line(", ".join(changed[:MAX_NAMED])) + more)
+        globs = self.guard.globs()
+        closed = [path for path in changed if any(protects(glob, path) for glob in globs)]
+        others = [path for path in changed if path not in closed]
+        return "\n".join(self._named(key, paths) for key, paths in (
+            ("protected_changed", closed), ("not_given_changed", others)) if paths)
+
+    def _named(self, key: str, paths: Sequence[str]) -> str:
+        more = ", ..." if len(paths) > MAX_NAMED else ""
+        return self.guard.texts(key, count=len(paths),
+                                paths=one_line(", ".join(paths[:MAX_NAMED])) + more)
+
+
+def covers(given: str, path: str) -> bool:
+    """Whether a path that was given is `path`, or a folder above it."""
+    return given == "." or PurePosixPath(os.path.normcase(path)).is_relative_to(
+        os.path.normcase(given))
 
 
 def protects(glob: str, path: str) -> bool:

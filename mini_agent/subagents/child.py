@@ -1,0 +1,135 @@
+"""Milestone 4: the other side of the pipe, the command `mini-agent child`.
+
+One JSON request on standard input, one JSON result on standard output, and in between
+an ordinary run (`runner.py`) with a history, a window and a trace of its own. Standard
+output is the result's alone: whatever else is printed goes to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..compression.pins import KINDS
+from ..errors import UsageError
+from ..models.base import ParentModel
+from ..models.scripted import ScriptedModel
+from ..runner import govern, recorded, run_task
+from ..tasks import Task
+from ..texts import LANGUAGES, Texts
+from ..tools.guard import Grant
+from ..tools.schema import arguments_schema, faults
+from ..trace import Record, TraceFile, trace_folder
+from .endings import Ending, Numbers, ending_of, written
+from .orders import NAME, Limits
+from .processes import leave_with_parent
+
+_TEXT = {"type": "string"}
+_LIST = {"type": "array", "items": _TEXT}
+_COUNT = {"type": "integer", "minimum": 0}
+_PIN = arguments_schema({"text": _TEXT, "kind": {"type": "string", "enum": KINDS},
+                         "protect": _TEXT}, ("text", "kind", "protect"))
+_FIELDS = {
+    "name": _TEXT, "language": {"type": "string", "enum": LANGUAGES}, "system": _TEXT,
+    "task": _TEXT, "pins": {"type": "array", "items": _PIN}, "workspace": _TEXT, "trace": _TEXT,
+    "tools": _LIST, "writes": _LIST, "steps": _COUNT, "tokens": _COUNT, "depth": _COUNT,
+    "start": {"type": "object"}, "model": {"type": "object"}}
+SCHEMA = arguments_schema(_FIELDS, tuple(_FIELDS))
+
+
+@dataclass
+class GiveUp:
+    """`give_up(reason)`: the one ending that only the model can know of."""
+
+    texts: Texts
+    reasons: list[str] = field(default_factory=list)
+    name: str = "give_up"
+
+    @property
+    def description(self) -> str:
+        return self.texts("tool_give_up")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return arguments_schema({"reason": {
+            "type": "string", "description": self.texts("arg_give_up")}}, ("reason",))
+
+    def __call__(self, reason: str) -> str:
+        self.reasons.append(reason)
+        return self.texts("give_up_noted")
+
+
+class Tally:
+    """A sink that keeps the numbers of a run."""
+
+    def __init__(self) -> None:
+        self.numbers = Numbers()
+
+    def __call__(self, record: Record) -> None:
+        self.numbers = self.numbers.after(record)
+
+
+def main(attached: bool) -> int:
+    """Read the request, run it, say how it ended. `attached`: leave with the parent."""
+    line = sys.stdin.buffer.readline()
+    answer = os.dup(1)
+    os.dup2(2, 1)  # a print in here is no result
+    if attached:
+        leave_with_parent(0)
+    ending = run_request(read_request(line))
+    with open(answer, "wb") as stream:
+        stream.write(written(ending))
+    return 0
+
+
+def read_request(line: bytes) -> dict[str, Any]:
+    """The request in a line. `UsageError` where it is none."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UsageError("the request is no JSON", place="standard input", value=len(line),
+                         remedy="this command is for mini-agent itself") from error
+    wrong = next((words for _, words in faults(SCHEMA, value, Texts())), "")
+    if wrong:
+        raise UsageError(wrong, place="standard input",
+                         remedy="this command is for mini-agent itself")
+    request: dict[str, Any] = value
+    return request
+
+
+def run_request(request: Mapping[str, Any]) -> Ending:
+    """Run one child to its end. Raises `UsageError` for a setting that is wrong."""
+    texts = Texts(request["language"])
+    script = request["model"].get("script", {})
+    own = {key: script[key] for key in ("policy", "threshold", "window", "compression")
+           if key in script}
+    task = Task(name=request["name"], system=request["system"], task=request["task"], replies=[],
+                language=request["language"], pins=request["pins"], place=request["name"], **own)
+    governance = govern(task) if own else recorded(request["start"], request["name"])
+    trace, tally, give_up = Path(request["trace"]), Tally(), GiveUp(texts)
+    grant = Grant(tuple(request["tools"]), tuple(request["writes"]),
+                  tuple(pin["protect"] for pin in request["pins"] if pin["protect"]))
+    with TraceFile(trace) as file:
+        outcome = run_task(
+            task, Path(request["workspace"]), [file, tally], governance=governance,
+            extra_tools=[give_up], max_steps=request["steps"], folder=trace_folder(trace),
+            grant=grant, max_tokens=request["tokens"], model=model_of(request["model"], texts),
+            limits=Limits(depth=request["depth"]) if NAME in request["tools"] else None)
+    return ending_of(outcome, tally.numbers, "; ".join(give_up.reasons))
+
+
+def model_of(asked: Mapping[str, Any], texts: Texts) -> ParentModel:
+    """The model of a child: a script, or an endpoint with what the environment says."""
+    if "live" not in asked:
+        script = asked.get("script", {})
+        return ScriptedModel(script.get("replies", []), script.get("summaries", []), texts)
+    from ..models.connect import Options, connect
+    from ..prompts import summary_request
+
+    return connect(Options(**asked["live"]), os.environ, texts=texts,
+                   summary_request=summary_request)
