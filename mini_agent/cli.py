@@ -70,7 +70,9 @@ def make_parser() -> argparse.ArgumentParser:
         add(commands)
     live_commands(commands, add_command)
     add_commands(commands, add_command)
-    child = commands.add_parser("child")  # not for people: it stands in no help
+    child = commands.add_parser(  # without a `help` it stands in no list
+        "child", description="What a sub-agent is: a JSON request in, a JSON result out.",
+        epilog="example: mini-agent child < request.json")
     child.add_argument("--attached", action="store_true")
     child.set_defaults(command=_child)
     return parser

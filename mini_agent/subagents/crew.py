@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ from ..compression.pins import Pin
 from ..errors import MiniAgentError, ToolError
 from ..messages import Call
 from ..tools.base import Answer, ToolBox
+from ..tools.guard import Guard
 from ..tools.output import clip
 from ..tools.workspace import Workspace
 from ..trace import Tracer, make_private, read_trace, trace_folder
@@ -30,6 +32,9 @@ from .endings import Ending, heard, numbers_of
 from .orders import NAME, Limits, Order, clashes, make_order, parameters
 from .processes import ChildProcess
 from .trails import child_trace
+
+
+_MARK = re.compile(r"</?pin\b[^>]*>")  # around the text that is pinned, not part of it
 
 
 @dataclass(frozen=True)
@@ -119,12 +124,17 @@ class Crew:
                  for call, plan in zip(calls, self._orders(tools, calls))]
         children = [plan for plan in plans if isinstance(plan, Child)]
         chars = self.limits.chars(len(children), self.home.window)
+        guard = Guard(self._globs, self.home.workspace, self.home.workspace.texts)
+        before = guard.snapshot()
         pool = ThreadPoolExecutor(self.limits.at_once)
         try:
             for child in children:
                 child.future = pool.submit(child.run)
-            for call, plan in zip(calls, plans):
+            for call, plan in zip(calls[:-1], plans):
                 answer(tools.answer(call, self._work(plan, chars, step)))
+            last = self._work(plans[-1], chars, step)  # behind it none is at work any more
+            answer(tools.answer(calls[-1], lambda: guard.reporting(
+                before, last, "children_changed")))
         finally:
             for child in children:
                 child.process.end()
@@ -132,6 +142,9 @@ class Crew:
             for child in children:
                 if not child.told:
                     self._end(child, Ending("killed"), step)
+
+    def _globs(self) -> list[str]:
+        return [pin.protect for pin in self.home.pins() if pin.protect]
 
     def _orders(self, tools: ToolBox, calls: Sequence[Call]) -> list[Order | ToolError]:
         """For each call its order, or why there is none."""
@@ -177,7 +190,8 @@ class Crew:
         request = {
             "name": f"{home.start['task']}/{self.count}", "language": texts.language,
             "system": texts("child_system"), "task": order.brief(texts),
-            "pins": [{"text": pin.text, "kind": pin.kind, "protect": pin.protect} for pin in pins],
+            "pins": [{"text": _MARK.sub("", pin.text), "kind": pin.kind, "protect": pin.protect}
+                     for pin in pins],
             "workspace": str(home.workspace.root), "trace": str(trace.absolute()),
             "tools": list(order.tools), "writes": list(order.writes), "steps": order.steps,
             "tokens": order.tokens, "depth": self.limits.depth - 1,

@@ -127,7 +127,7 @@ def _checked(value: dict[str, Any]) -> Ending:
 
 def _silence(said: Heard) -> str:
     """Why a child has said nothing, as far as can be told."""
-    how = ("it left without a result" if said.status is None else
+    how = ("it closed its output without a result" if said.status is None else
            f"killed by signal {-said.status}" if said.status < 0 else
            f"exit status {said.status}, no result")
     return one_line(f"{how}: {said.last_words}" if said.last_words else how, DETAIL_CHARS)

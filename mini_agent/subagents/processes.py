@@ -21,15 +21,15 @@ from ..tools.process import CHUNK, KILL, LAST_WORDS, Capture
 
 LINE_BYTES = 1_000_000  # an answer with more is a flood, and the child is ended
 ERROR_CHARS = 2_000     # of standard error that are kept, for the last line of them
-EXIT_SECONDS = 2.0      # for a child that has said nothing and closed its output to exit
+EXIT_SECONDS = 1.0      # to leave, for a child that has closed its output
 ROUNDS = 100            # of looking for processes that appear while others are ended
 LEFT = 70               # exit status of a child whose parent is gone
 
 
 @dataclass(frozen=True)
 class Heard:
-    """What came of a child: the line that it said, b"" if it said none; its exit status
-    where that was waited for; the last line of its standard error."""
+    """What came of a child: the line that it said, b"" if it said none; its exit status,
+    None where it closed its output and went on; the last line of its standard error."""
 
     line: bytes = b""
     status: int | None = None
@@ -39,13 +39,14 @@ class Heard:
 
 
 class ChildProcess:
-    """One child, spoken to by one thread; `end` may be called from any."""
+    """One child, held by one thread; `end` may be called from any."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._command, self._environment = command, environment
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._over = self._timed_out = False
+        self._over = False
+        self._heard, self._left = bytearray(), True
 
     def converse(self, request: bytes, seconds: float) -> Heard:
         """Say the line `request`, wait `seconds` for the answer, and end the child.
@@ -56,21 +57,25 @@ class ChildProcess:
         if process is None:
             return Heard()
         errors = Capture(ERROR_CHARS, clean_output)
-        drain = threading.Thread(target=_drain, args=(process, errors), daemon=True)
-        timer = threading.Timer(seconds, self._time_out)
+        threads = [threading.Thread(target=work, args=(process, what), daemon=True)
+                   for work, what in ((self._talk, request), (_drain, errors))]
+        timed_out = False
         try:
-            drain.start()
-            timer.start()
-            answer, status = self._ask(process, request)
+            for thread in threads:
+                thread.start()
+            process.wait(seconds)  # until it leaves, or has answered and was ended for that
+        except subprocess.TimeoutExpired:
+            timed_out = True
         finally:
-            timer.cancel()
             self._leave_nothing(process)
-        drain.join(LAST_WORDS)
+        for thread in threads:
+            thread.join(LAST_WORDS)
+        line, newline, _ = bytes(self._heard).partition(b"\n")
+        flooded = not newline and len(self._heard) > LINE_BYTES
         said = errors.finished(None)
         words = (said.head + said.tail).strip().rpartition("\n")[2]
-        line, newline, _ = answer.partition(b"\n")
-        return Heard(bytes(line) if newline else b"", status, words, self._timed_out,
-                     not newline and len(answer) > LINE_BYTES)
+        return Heard(line if newline else b"", process.returncode if self._left else None, words,
+                     timed_out and not newline, flooded)
 
     def end(self) -> None:
         """End the child and all that it has started; one that has not begun never does."""
@@ -88,37 +93,38 @@ class ChildProcess:
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             return self._process
 
-    def _ask(self, process: subprocess.Popen[bytes], request: bytes) -> tuple[bytearray, int | None]:
-        """(what was heard up to the first newline, the exit status if there was none)."""
+    def _talk(self, process: subprocess.Popen[bytes], request: bytes) -> None:
+        """Say the request, hear the answer, and end the child, which has no more to say."""
         assert process.stdin is not None and process.stdout is not None
         with suppress(BrokenPipeError):  # it has left already, and its status says why
             process.stdin.write(request + b"\n")
             process.stdin.flush()
-        heard = bytearray()
-        while b"\n" not in heard[-CHUNK:] and len(heard) <= LINE_BYTES and (
-                data := os.read(process.stdout.fileno(), CHUNK)):
-            heard += data
-        if b"\n" in heard or len(heard) > LINE_BYTES:
-            return heard, None
-        try:
-            return heard, process.wait(EXIT_SECONDS)
-        except subprocess.TimeoutExpired:  # it closed its output and goes on
-            return heard, None
-
-    def _time_out(self) -> None:
-        self._timed_out = True
+        with process.stdout as stream:
+            while b"\n" not in self._heard[-CHUNK:] and len(self._heard) <= LINE_BYTES and (
+                    data := os.read(stream.fileno(), CHUNK)):
+                self._heard += data
+        if not self._heard:
+            self._left = _leaves(process)  # its status counts
         self.end()
 
     def _leave_nothing(self, process: subprocess.Popen[bytes]) -> None:
-        """The child is ended and reaped, its pipes are closed."""
+        """The child is ended and reaped, and its lifeline closed."""
         self.end()
         with self._lock:
             process.wait()
             self._process = None  # from here on its number may be another's
-        for pipe in (process.stdin, process.stdout):
-            with suppress(BrokenPipeError):
-                if pipe is not None:
-                    pipe.close()
+        with suppress(BrokenPipeError):
+            if process.stdin is not None:
+                process.stdin.close()
+
+
+def _leaves(process: subprocess.Popen[bytes]) -> bool:
+    """Whether a child that has closed its output is leaving."""
+    try:
+        process.wait(EXIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def _drain(process: subprocess.Popen[bytes], errors: Capture) -> None:

@@ -81,6 +81,31 @@ class Guard:
         return marks | {path: self._hash(path) for glob in self.globs()
                         for path in self._files(glob)}
 
+    def reporting(self, before: dict[str, str], work: Callable[[], str],
+                  key: str = "protected_changed") -> str:
+        """What `work` returns or raises, with what has changed since the snapshot `before`."""
+        try:
+            result = work()
+        except ToolError as error:
+            raise ToolError(error.code, error.message, "\n".join(
+                part for part in (self._note(before, key), error.details) if part)) from error
+        return "\n".join(part for part in (self._note(before, key), result) if part)
+
+    def _note(self, before: dict[str, str], key: str) -> str:
+        after = self.snapshot()
+        changed = sorted(path for path in before.keys() | after.keys()
+                         if before.get(path) != after.get(path))
+        globs = self.globs() if changed else ()
+        closed = [path for path in changed if any(protects(glob, path) for glob in globs)]
+        others = [path for path in changed if path not in closed]
+        return "\n".join(self._named(said, paths) for said, paths in (
+            (key, closed), ("not_given_changed", others)) if paths)
+
+    def _named(self, key: str, paths: Sequence[str]) -> str:
+        more = ", ..." if len(paths) > MAX_NAMED else ""
+        return self.texts(key, count=len(paths),
+                          paths=one_line(", ".join(paths[:MAX_NAMED])) + more)
+
     def _files(self, glob: str) -> Iterator[str]:
         """The files under the folder that a glob names before its first wild card."""
         plain = _plain(glob)
@@ -126,30 +151,8 @@ class Watched:
         return self.tool.parameters
 
     def __call__(self, **arguments: Any) -> str:
-        if not self.guard.globs() and self.guard.given is None:
-            return self.tool(**arguments)
         before = self.guard.snapshot()
-        try:
-            result = self.tool(**arguments)
-        except ToolError as error:
-            raise ToolError(error.code, error.message, "\n".join(
-                part for part in (self._note(before), error.details) if part)) from error
-        return "\n".join(part for part in (self._note(before), result) if part)
-
-    def _note(self, before: dict[str, str]) -> str:
-        after = self.guard.snapshot()
-        changed = sorted(path for path in before.keys() | after.keys()
-                         if before.get(path) != after.get(path))
-        globs = self.guard.globs()
-        closed = [path for path in changed if any(protects(glob, path) for glob in globs)]
-        others = [path for path in changed if path not in closed]
-        return "\n".join(self._named(key, paths) for key, paths in (
-            ("protected_changed", closed), ("not_given_changed", others)) if paths)
-
-    def _named(self, key: str, paths: Sequence[str]) -> str:
-        more = ", ..." if len(paths) > MAX_NAMED else ""
-        return self.guard.texts(key, count=len(paths),
-                                paths=one_line(", ".join(paths[:MAX_NAMED])) + more)
+        return self.guard.reporting(before, lambda: self.tool(**arguments))
 
 
 def covers(given: str, path: str) -> bool:

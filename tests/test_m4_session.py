@@ -1,0 +1,301 @@
+"""Milestone 4: real children, from the brief to the report."""
+
+from __future__ import annotations
+
+import json
+import unittest
+from typing import Any
+
+from mini_agent.errors import TaskFileError
+from mini_agent.messages import pairing_faults
+from mini_agent.subagents.orders import Limits
+from mini_agent.tasks import load_task
+from mini_agent.trace import Record, read_trace
+
+from .nursery import NurseryTest, delegate
+from .support import payloads
+
+READ = {"name": "read_file", "arguments": {"path": "notes.txt"}}
+ASK = {"content": "I will ask."}
+END = {"content": "done"}
+
+
+def script(*replies: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """The script of a child."""
+    return {"replies": list(replies), **fields}
+
+
+def asked(call: dict[str, Any], child: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A reply that starts one child with this script."""
+    return {**ASK, "tool_calls": [call], "children": {"0": child}, **more}
+
+
+class ChildTest(NurseryTest):
+    """What a child gets, and what its parent gets of it."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        (self.workspace / "notes.txt").write_text("the port is 8443\n" * 50, encoding="utf-8")
+
+    def child(self, number: int = 1, *below: int) -> list[Record]:
+        """The records of a child, or of a child of it."""
+        path = self.run_folder / "children" / f"{number}.jsonl"
+        for deeper in below:
+            path = path.with_suffix(".d") / "children" / f"{deeper}.jsonl"
+        return read_trace(path).records
+
+    def results(self, records: list[Record]) -> list[dict[str, Any]]:
+        """The result messages of a run."""
+        return [record["message"] for record in records
+                if record["type"] == "message" and record["message"]["role"] == "tool"]
+
+    def test_a_child_does_its_part_and_reports(self) -> None:
+        """The parent's history has the report, the child's has the work."""
+        outcome, records = self.real(asked(delegate("Which port?"), script(
+            {"tool_calls": [READ]}, {"content": "The port is 8443."})), END)
+        self.assertTrue(outcome.done)
+        result, = self.results(records)
+        self.assertTrue(result["content"].endswith("\nThe port is 8443."))
+        self.assertNotIn("the port is", json.dumps(records))
+        self.assertIn("the port is 8443", json.dumps(self.child()))
+        self.assertEqual("final_answer", self.child()[-1]["payload"]["reason"])
+
+    def test_a_child_sees_its_brief_and_nothing_of_its_parent(self) -> None:
+        """System message, task, context, paths; no word of the parent's history."""
+        _, records = self.real(
+            asked(delegate("Which port?", context="It is about TLS.", writes=["out.txt"]),
+                  script(END)), END, system="You are the parent.", task="Secret plans.")
+        told = [record["message"] for record in self.child() if record["type"] == "message"]
+        self.assertEqual("Which port?\n\nWhat you need to know:\nIt is about TLS.\n\n"
+                         "You may write: out.txt", told[1]["content"])
+        for words in ("You are the parent", "Secret plans", "I will ask"):
+            self.assertNotIn(words, json.dumps(self.child()))
+
+    def test_the_numbers_are_those_of_the_childs_trace(self) -> None:
+        """Steps, largest request, all requests: end record and result say the same."""
+        _, records = self.real(asked(delegate(), script({"tool_calls": [READ]}, END)), END)
+        calls = [told["tokens"] for told in payloads(self.child(), "model_call")]
+        end, = payloads(records, "subagent_end")
+        self.assertEqual({"step": 0, "id": "call_0_0", "child": 1, "status": "finished",
+                          "steps": 2, "peak_tokens": max(calls), "sent_tokens": sum(calls),
+                          "chars": 4}, end)
+        self.assertIn(f"2 steps, {max(calls)} tokens at most, {sum(calls)} in all",
+                      self.results(records)[0]["content"])
+
+    def test_a_child_has_the_tools_that_it_was_given_and_no_other(self) -> None:
+        """Neither delegate nor what was not named: each is an unknown tool to it."""
+        other = {"name": "search_text", "arguments": {"pattern": "x"}}
+        self.real(asked(delegate(tools=["read_file"]), script(
+            {"tool_calls": [READ, other, delegate(), {"name": "run_command", "arguments": {
+                "command": "ls"}}, {"name": "read_child", "arguments": {"child": 1}}]}, END)), END)
+        self.assertEqual([None] + ["UNKNOWN_TOOL"] * 4,
+                         [told["code"] for told in payloads(self.child(), "tool_result")])
+
+    def test_a_child_writes_what_it_was_given_and_nothing_else(self) -> None:
+        """A file, a folder, a link that leads elsewhere; the parent is told of nothing more."""
+        (self.workspace / "out").mkdir()
+        (self.workspace / "out" / "link.txt").symlink_to("../notes.txt")
+        paths = ("a.txt", "out/b.txt", "out/deep/c.txt", "b.txt", "out/../c.txt", "out/link.txt",
+                 "../d.txt")
+        writes = [{"name": "write_file", "arguments": {"path": path, "content": "x"}}
+                  for path in paths]
+        self.real(asked(delegate(writes=["a.txt", "out"]),
+                        script({"tool_calls": writes}, END)), END)
+        self.assertEqual([None] * 3 + ["WRITE_NOT_GIVEN"] * 3 + ["OUTSIDE_WORKSPACE"],
+                         [told["code"] for told in payloads(self.child(), "tool_result")])
+        self.assertIn("8443", (self.workspace / "notes.txt").read_text("utf-8"))
+
+    def test_what_a_childs_command_changes_elsewhere_is_reported(self) -> None:
+        """A command cannot be held back; its result names the files that were not given."""
+        command = {"name": "run_command", "arguments": {"command": "cp notes.txt other.txt"}}
+        self.real(asked(delegate(tools=["run_command", "write_file"], writes=["out.txt"]),
+                        script({"tool_calls": [command]}, END)), END)
+        self.assertIn("[this command changed 1 files that you were not given to write: other.txt]",
+                      self.results(self.child())[0]["content"])
+
+    def test_a_parents_pins_hold_in_its_children(self) -> None:
+        """PROTECTED_PATH for a tool; a command's change is told to the child and the parent."""
+        (self.workspace / "tests").mkdir()
+        write = {"name": "write_file", "arguments": {"path": "tests/a.py", "content": "x"}}
+        command = {"name": "run_command", "arguments": {"command": "cp notes.txt tests/b.py"}}
+        rule = "Do not touch the tests."
+        for policy in ({}, {"policy": "published", "window": 4000}):
+            with self.subTest(policy):
+                _, records = self.real(
+                    asked(delegate(tools=["write_file", "run_command"], writes=["."]),
+                          script({"tool_calls": [write, command]}, END)), END,
+                    pins=[{"text": rule, "protect": "tests/**"},
+                          {"text": "port 8443", "kind": "parameter"}], **policy)
+                first, second = self.results(self.child())
+                self.assertEqual("PROTECTED_PATH", first["error"]["code"])
+                self.assertIn("[this command changed 1 protected files: tests/b.py]",
+                              second["content"])
+                self.assertIn("[while the sub-agents worked, 1 protected files changed: tests/b.py]",
+                              self.results(records)[0]["content"])
+                self.assertEqual([(rule, "tests/**")], [
+                    (told["text"], told["protect"]) for told in payloads(self.child(), "pin")])
+                (self.workspace / "tests" / "b.py").unlink()
+
+    def test_protection_does_not_hang_on_room_for_the_pin(self) -> None:
+        """A window too small for the pin refuses it as a pin; the path stays protected."""
+        write = {"name": "write_file", "arguments": {"path": "tests/a.py", "content": "x"}}
+        self.real(asked(delegate(writes=["tests"]), script(
+            {"tool_calls": [write]}, END, policy="published", window=1500)), END,
+            pins=[{"text": "Do not touch the tests. " * 40, "protect": "tests/**"}])
+        self.assertEqual(["PROTECTED_PATH"], [
+            told["code"] for told in payloads(self.child(), "tool_result")])
+        self.assertIn("refused", payloads(self.child(), "pin")[0])
+
+    def test_the_log_of_a_child_can_be_read(self) -> None:
+        """read_child gives the whole report, or any message of the child, in parts."""
+        long = "\n".join(f"finding {number}" for number in range(2_000))
+        read = [{"name": "read_child", "arguments": arguments} for arguments in (
+            {"child": 1, "start": 1999, "end": 2000}, {"child": 1, "message": 3, "end": 1},
+            {"child": 2}, {"child": 1, "message": 99}, {"child": 0})]
+        _, records = self.real(
+            asked(delegate(), script({"tool_calls": [READ]}, {"content": long})),
+            {"tool_calls": read}, END)
+        report, last, note, *wrong = self.results(records)
+        self.assertIn(f"characters: it is data", report["content"].partition("\n")[0])
+        self.assertTrue(last["content"].endswith("finding 1998\nfinding 1999"))
+        self.assertTrue(note["content"].endswith("the port is 8443"))
+        self.assertEqual(["NO_SUCH_CHILD", "NO_SUCH_HANDLE", "BAD_ARGUMENTS"],
+                         [result["error"]["code"] for result in wrong])
+
+    def test_a_child_may_have_a_window_and_a_policy_of_its_own(self) -> None:
+        """What its script says; else those of its parent."""
+        _, records = self.real(
+            {**ASK, "tool_calls": [delegate(), delegate()], "children": {
+                "0": script(END, policy="clip", window=9_000), "1": script(END)}}, END,
+            policy="published", threshold=5_000, compression={"head_chars": 50})
+        self.assertEqual({"name": "clip", "window": 9_000}, {
+            **self.child(1)[0]["payload"]["policy"]})
+        start = records[0]["payload"]
+        self.assertEqual({**start, "task": "task/2"}, self.child(2)[0]["payload"])
+
+    def test_a_chinese_task_has_chinese_children(self) -> None:
+        """The language of the harness is that of the parent."""
+        self.real(asked(delegate("read it"), script(END)), END, task="看看笔记里写了什么")
+        self.assertIn("你是拥有独立窗口的子代理", self.child()[1]["message"]["content"])
+
+
+class EndingTest(NurseryTest):
+    """Every ending of a child has its word, its code and its numbers."""
+
+    def ended(self, child: dict[str, Any], **arguments: Any) -> tuple[str, str]:
+        """(status, the first line of the result) of one child."""
+        outcome, records = self.real(asked(delegate(**arguments), child), END)
+        self.assertTrue(outcome.done)
+        end, = payloads(records, "subagent_end")
+        result = next(record["message"] for record in records if record["type"] == "message"
+                      and record["message"]["role"] == "tool")
+        code = result.get("error", {}).get("code")
+        self.assertEqual(None if end["status"] == "finished" else f"CHILD_{end['status'].upper()}",
+                         code)
+        return end["status"], result["content"]
+
+    def test_endings_that_the_loop_of_the_child_owns(self) -> None:
+        """Limits, overflow and model faults each come back as themselves."""
+        look = {"tool_calls": [{"name": "list_files", "arguments": {}}]}
+        big = {"tool_calls": [{"name": "read_file", "arguments": {"path": "big.txt"}}]}
+        (self.workspace / "big.txt").write_text("word " * 9_000, encoding="utf-8")
+        for child, arguments, status, words in (
+                (script(END), {}, "finished", "done"),
+                (script(*[look] * 9), {"budget": {"steps": 3}}, "step_limit", "after 3 steps"),
+                (script(*[look] * 9), {"budget": {"tokens": 2_500}}, "token_limit", "2500 in all"),
+                (script(big, END, policy="none"), {"budget": {"tokens": 5_000}}, "token_limit",
+                 "over the limit of 5000"),
+                (script(END, window=20, policy="published"), {}, "overflow", "cannot be moved"),
+                (script({"inject": "error"}), {}, "model_error", "injected"),
+                (script({"inject": "empty"}), {}, "model_error", "neither text nor calls"),
+                (script(), {}, "model_error", "no replies left"),
+                (script(END, policy="nonsense"), {}, "crashed", "no policy 'nonsense'"),
+                (script(look, {"tool_calls": [{"name": "give_up", "arguments": {
+                    "reason": "no network"}}]}, {"content": "I got half way."}), {}, "gave_up",
+                 "gave up (no network)")):
+            with self.subTest(status + words):
+                found, content = self.ended(child, **arguments)
+                self.assertEqual(status, found)
+                self.assertIn(words, content)
+
+    def test_a_child_that_hangs_is_timed_out_with_what_it_has_started(self) -> None:
+        """A command outlasts the child's time: its steps are told, it does not live on."""
+        sleep = {"name": "run_command", "arguments": {"command": "python3 -c 'import time; "
+                                                                 "time.sleep(600)'"}}
+        status, content = self.ended(script({"tool_calls": [sleep]}), tools=["run_command"],
+                                     budget={"seconds": 1.5})
+        self.assertEqual("timed_out", status)
+        self.assertIn("(no result after 1.5 s); 1 steps", content)
+
+    def test_a_grandchild_needs_two_generations(self) -> None:
+        """With a depth of 2 a child may delegate, if it is given the tool, and no further."""
+        deepest = script({"tool_calls": [delegate()]}, {"content": "from below"})
+        middle = script(asked(delegate("deeper"), deepest), {"content": "from the middle"})
+        outcome, records = self.real(
+            asked(delegate(tools=["delegate"]), middle), END, limits=Limits(depth=2))
+        self.assertTrue(outcome.done)
+        below = self.run_folder / "children" / "1.d" / "children" / "1.jsonl"
+        self.assertEqual(["UNKNOWN_TOOL"], [
+            told["code"] for told in payloads(read_trace(below).records, "tool_result")])
+        self.assertEqual("task/1/1", read_trace(below).records[0]["payload"]["task"])
+
+    def test_a_child_cannot_hand_on_what_it_was_not_given(self) -> None:
+        """Tools and paths of a grandchild are some of its parent's."""
+        middle = script(
+            {"tool_calls": [delegate(tools=["run_command"]), delegate(writes=["b.txt"]),
+                            delegate(writes=["a/x.txt"])]}, END)
+        self.real(asked(delegate(tools=["delegate", "write_file"], writes=["a"]), middle), END,
+                  limits=Limits(depth=2))
+        records = read_trace(self.run_folder / "children" / "1.jsonl").records
+        self.assertEqual(["BAD_ARGUMENTS", "WRITE_NOT_GIVEN", "CHILD_MODEL_ERROR"],
+                         [told["code"] for told in payloads(records, "tool_result")])
+
+
+class ScriptTest(NurseryTest):
+    """Nested scripts in task files."""
+
+    def test_a_wrong_script_is_named_with_its_place(self) -> None:
+        """Line, column and field, however deep."""
+        for children, calls, words in (
+                ({"1": script(END)}, [delegate()], "replies[0].children.1 is no call of delegate"),
+                ({"0": script(END)}, [{"name": "read_file"}], "is no call of delegate"),
+                ({"0": {}}, [delegate()], "replies[0].children.0.replies is missing"),
+                ({"0": script({"content": ""})}, [delegate()],
+                 "replies[0].children.0.replies[0] says nothing"),
+                ({"0": script({"tool_calls": [delegate()], "children": {"0": script({"x": 1})}})},
+                 [delegate()], "replies[0].children.0.replies[0].children.0.replies[0].x"),
+                ({"0": script(END, system="s")}, [delegate()], "children.0.system is unknown"),
+                ({"0": [1]}, [delegate()], "children.0 must be object")):
+            with self.subTest(words):
+                path = self.write_task(replies=[{"tool_calls": calls, "children": children}])
+                with self.assertRaises(TaskFileError) as caught:
+                    load_task(path)
+                self.assertIn(words, str(caught.exception))
+                self.assertRegex(caught.exception.place, r"task\.json:1:\d+$")
+
+
+class BytesTest(NurseryTest):
+    """The same bytes, in whatever order the children end."""
+
+    RUNS = 6
+
+    def test_runs_give_the_same_bytes(self) -> None:
+        """Children that wait for differently long: all traces are equal, run after run."""
+        (self.workspace / "notes.txt").write_text("x\n" * 100, encoding="utf-8")
+        children = {str(number): script({"tool_calls": [READ]}, {"content": f"part {number}"})
+                    for number in range(3)}
+        replies = ({"tool_calls": [delegate(f"part {n}") for n in range(3)], "children": children},
+                   END)
+        seen = set()
+        for _ in range(self.RUNS):
+            _, records = self.real(*replies, limits=Limits(at_once=3))
+            seen.add(json.dumps(records) + "".join(
+                path.read_text("utf-8")
+                for path in sorted(self.run_folder.glob("children/*.jsonl"))))
+        self.assertEqual(1, len(seen))
+        messages = [record["message"] for record in records if record["type"] == "message"]
+        self.assertEqual([], list(pairing_faults(messages)))
+
+
+if __name__ == "__main__":
+    unittest.main()
