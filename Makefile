@@ -1,7 +1,7 @@
 # Nothing but Python 3.11 or newer and make is needed. PYTHON=python3.13 chooses another.
 PYTHON ?= python3
 
-.PHONY: run run-m2 run-m3 watch-m3 test test-real clean
+.PHONY: run run-m2 run-m3 watch-m3 test test-real test-browser clean
 
 run:            ## milestone 1: the loop on a small task
 	@$(PYTHON) scripts/drive_m1.py
@@ -20,6 +20,9 @@ test:           ## every test, warnings as errors
 
 test-real:      ## a real model, a fault server, official judges; skips what cannot be had
 	@$(PYTHON) scripts/test_real.py $(if $(KEEP),--keep $(KEEP))
+
+test-browser:   ## the report page in a real browser; skipped where there is none
+	@$(PYTHON) scripts/test_browser.py
 
 clean:          ## remove what runs have written
 	@rm -rf traces/*.jsonl traces/*.json traces/*.svg traces/*.d traces/*.html

@@ -1,0 +1,155 @@
+"""Milestone 6: the report page, as far as it can be judged without a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import unittest
+from html.parser import HTMLParser
+from typing import Any
+
+from mini_agent.lab.page import SCRIPTS, embedded, render
+from tests.support import FolderTest, mini_agent
+
+HOSTILE = "</script><b onclick=\"x\">&'$verdict ${title} \u2028<!--"
+
+
+class Reader(HTMLParser):
+    """Collects tags, attributes and the text of the data element; checks nesting."""
+
+    VOID = {"meta", "input", "br", "link"}
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.data = ""
+        self.text = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """One more element."""
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """The element that was opened last has to be the one that ends."""
+        assert self.open and self.open[-1] == tag, f"</{tag}> ends {self.open[-3:]}"
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        """Text, or the JSON of the page."""
+        if self.open and self.open[-1] == "script" and self.tags[-1][1].get("id") == "data":
+            self.data += data
+        elif self.open and self.open[-1] not in ("script", "style"):
+            self.text += data
+
+
+def message(role: str, text: str, group: int, **more: Any) -> dict[str, Any]:
+    """A message of a page's history."""
+    return {"step": 0, "role": role, "name": "", "tokens": 10, "chars": len(text),
+            "lines": text.count("\n") + 1, "text": text, "calls": [], "error": "",
+            "group": group, **more}
+
+
+def data(text: str = "plain") -> dict[str, Any]:
+    """A small comparison in which every string is `text`."""
+    def row(policy: str, **values: Any) -> dict[str, Any]:
+        return {"session": text, "format": text, "policy": policy, "window": 100, "steps": 2,
+                "peak_tokens": 90, "sent_tokens": 150, "summary_tokens": 0, "cost": 1.0,
+                "over_window_steps": 0, "far_recall": .5, "far_in_context": .5, "recall": .5,
+                "fresh": None, "lines": .5, "prefix_breaks": 0.0, "compressions": {},
+                "law_breaks": 0, "facts": {text: "gone"}, **values}
+
+    insert = {"role": "user", "name": text, "text": text, "chars": len(text), "tokens": 3,
+              "stands_for": [1, 2], "how": "summary", "calls": []}
+    change = {"step": 1, "strategy": text, "trigger": "threshold", "before_tokens": 40,
+              "after_tokens": 23, "affected": [1, 2], "dropped": [], "unsupported": [text],
+              "inserts": [[1, insert]]}
+    run = {"policy": "none", "window": None, "soft": None, "hard": None, "about": text,
+           "source": text, "breaks": [], "tokens": [20, 120], "prefix": [0, 20], "over": [1],
+           "missing": [[], []], "changes": [], "layers": {}, "facts": {text: [[0, "gone"]]}}
+    governed = {**run, "policy": text, "window": 100, "soft": 100, "hard": 100, "tokens": [20, 23],
+                "over": [], "changes": [change],
+                "layers": {text: {"changes": 1, "saved": 17, "spent": 5}}}
+    history = [message("system", text, 0), message("assistant", text, 1, calls=[[text, text, 5]]),
+               message("tool", text, 1, name=text, error=text), message("user", text, 3)]
+    return {"title": text, "command": text, "estimator": text,
+            "rows": [row("none", over_window_steps=1), row(text, far_recall=.9, cost=.4)],
+            "summary": [], "facts": [text], "notes": [text], "sessions": [{
+                "session": text, "format": text, "language": "en", "notes": [text],
+                "windows": [100], "messages": history, "steps": [1, 4], "runs": [run, governed]}]}
+
+
+class PageTest(unittest.TestCase):
+    """One file: whole, closed, without a network."""
+
+    def test_the_page_is_well_formed_and_holds_its_data(self) -> None:
+        """Every element is closed in order, and the JSON in it is the data."""
+        page = Reader(render(data()))
+        self.assertEqual([], page.open)
+        self.assertEqual(data(), json.loads(page.data))
+
+    def test_texts_of_a_session_are_never_markup(self) -> None:
+        """A hostile text in every field adds no element and no attribute."""
+        plain, hostile = Reader(render(data())), Reader(render(data(HOSTILE)))
+        self.assertEqual([(tag, sorted(attrs)) for tag, attrs in plain.tags],
+                         [(tag, sorted(attrs)) for tag, attrs in hostile.tags])
+        self.assertEqual(data(HOSTILE), json.loads(hostile.data))
+        self.assertIn(HOSTILE, hostile.text)
+        self.assertEqual(plain.text.count("$"), hostile.text.replace(HOSTILE, "").count("$"))
+
+    def test_nothing_is_fetched_from_anywhere(self) -> None:
+        """No src, no href, no import, no url, and a policy that forbids them."""
+        text = render(data())
+        for tag, attrs in Reader(text).tags:
+            self.assertFalse({"src", "href", "action"} & set(attrs), tag)
+        self.assertNotRegex(text, r"@import|url\(|https?://|fetch\(|XMLHttpRequest|innerHTML")
+        self.assertIn("default-src 'none'", text)
+
+    def test_the_verdict_names_what_is_kept_and_what_it_costs(self) -> None:
+        """Both numbers, of the best policy that fits and keeps the laws."""
+        text = re.sub(r"\s+", " ", Reader(render(data("good"))).text)
+        self.assertIn("good, window 100: without compression 1 of 2 steps would not have fitted. "
+                      "good keeps the most of what is used again, far recall 0.900, 0.500 in "
+                      "context, at a cost of 0.40.", text)
+
+    def test_the_same_data_gives_the_same_bytes(self) -> None:
+        """No clock, no chance, no order of a set."""
+        self.assertEqual(render(data()), render(data()))
+
+    def test_no_script_writes_markup_or_names_a_decision(self) -> None:
+        """Only textContent; `apply` is the one function that changes a view."""
+        text = render(data())
+        for name in SCRIPTS:
+            self.assertTrue(name.endswith(".js"))
+        self.assertEqual(1, text.count("function apply("))
+        self.assertNotIn("outerHTML", text)
+
+    def test_embedded_json_cannot_end_its_element(self) -> None:
+        """No `<` and no line separator is left in it."""
+        self.assertNotRegex(embedded(data(HOSTILE)), "[<\u2028\u2029]")
+
+
+class CommandTest(FolderTest):
+    """`compare --html` as a user runs it."""
+
+    def test_jobs_do_not_change_the_bytes(self) -> None:
+        """One process and two write the same page."""
+        pages = []
+        for jobs in ("1", "2"):
+            path = self.folder / "page.html"
+            done = mini_agent("compare", "workspace/sessions/lesson.jsonl",
+                              "workspace/sessions/middle-of-output.jsonl", "--policy",
+                              "none,whole_rounds,clip", "--window", "1800", "--jobs", jobs,
+                              "--html", str(path))
+            self.assertEqual(0, done.returncode, done.stderr)
+            pages.append(path.read_bytes())
+        self.assertEqual(*pages)
+        self.assertEqual([], Reader(pages[0].decode("utf-8")).open)
+
+
+if __name__ == "__main__":
+    unittest.main()
