@@ -70,9 +70,9 @@ from .replay import Moment, Trial
 from .summary import summarise
 
 CUT = 1_000            # characters of a text that the page holds
-HISTORY = 1_200_000    # characters of all texts of a session's history
-CHANGES = 1_000_000    # characters of all changes of a session, as JSON
-SESSIONS = 2_500_000   # characters of all sessions of a page, as JSON
+HISTORY = 900_000     # characters of all texts of a session's history
+CHANGES = 700_000      # characters of all changes of a session, as JSON
+SESSIONS = 2_300_000   # characters of all sessions of a page, as JSON
 GRID = (4, 5, 6, 7, 10, 12)  # eighths of a window, at which the page shows it too
 Data = dict[str, Any]
 
