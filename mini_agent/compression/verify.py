@@ -19,6 +19,7 @@ from ..words import numbers, quoted, words
 _CALL_MARKUP = re.compile(
     r"\s*<\|?(tool_calls?|function_calls?|invoke|tool_use|function|parameter)\b.*", re.DOTALL)
 _FENCE = re.compile(r"\s*```\w*\n(.*?)\n?```\s*", re.DOTALL)
+_DIGITS = frozenset("0123456789")
 _CALL_KEYS = {"arguments", "parameters", "input", "tool_calls", "function"}
 
 
@@ -66,12 +67,18 @@ def unsupported(summary: str, originals: Sequence[Message]) -> list[str]:
 
 def _stands(name: str, source: str) -> bool:
     """Whether `name` occurs, and not as a part of a longer number: 80 is not in 8080."""
-    if name not in source:
-        return False
-    if not (name[0].isdigit() or name[-1].isdigit()):
-        return True
-    return re.search(rf"(?<![0-9]){re.escape(name)}(?![0-9])" if name[0].isdigit()
-                     else rf"{re.escape(name)}(?![0-9])", source) is not None
+    at = source.find(name)
+    while at >= 0:
+        if not _goes_on(source, at - 1, name[0]) and not _goes_on(
+                source, at + len(name), name[-1]):
+            return True
+        at = source.find(name, at + 1)
+    return False
+
+
+def _goes_on(source: str, at: int, edge: str) -> bool:
+    """Whether a number whose last digit is `edge` has another one at `at`."""
+    return edge in _DIGITS and 0 <= at < len(source) and source[at] in _DIGITS
 
 
 def _parts(message: Message) -> Iterator[str]:
