@@ -1,7 +1,7 @@
 # Nothing but Python 3.11 or newer and make is needed. PYTHON=python3.13 chooses another.
 PYTHON ?= python3
 
-.PHONY: run run-m2 run-m3 watch-m3 test test-real test-browser clean
+.PHONY: run run-m2 run-m3 watch-m3 test test-real test-browser fuzz clean
 
 run:            ## milestone 1: the loop on a small task
 	@$(PYTHON) scripts/drive_m1.py
@@ -23,6 +23,9 @@ test-real:      ## a real model, a fault server, official judges; skips what can
 
 test-browser:   ## the report page in a real browser; skipped where there is none
 	@$(PYTHON) scripts/test_browser.py
+
+fuzz:           ## every strategy and policy on 10,000 random sessions each (minutes)
+	@$(PYTHON) -W error -m tests.fuzz
 
 clean:          ## remove what runs have written
 	@rm -rf traces/*.jsonl traces/*.json traces/*.svg traces/*.d traces/*.html

@@ -76,6 +76,15 @@ def with_acts(case: Case, seed: int) -> Case:
     return replace(case, acts=tuple(acts))
 
 
+def with_stages(case: Case, seed: int) -> Case:
+    """The case with a stage that ends at some of its steps."""
+    rng = random.Random(seed)
+    steps = sum(message["role"] == "assistant" for message in case.messages) + 1
+    marks = tuple((step, "stage_done", (f"stage {step}",))
+                  for step in range(1, steps) if rng.random() < .4)
+    return replace(case, acts=(*case.acts, *marks))
+
+
 def _random_pin(case: Case, rng: random.Random) -> tuple[str, tuple[Any, ...]]:
     """A pin of some line of some message: of all of it, or of a few characters."""
     index = rng.randrange(len(case.messages))
@@ -90,7 +99,7 @@ def random_messages(rng: random.Random) -> Iterator[Message]:
         yield system(_said(rng))
     if rng.random() < .97:
         yield user(_said(rng) + rng.choice(("", "\n" + rng.choice(RULES))))
-    for step in range(rng.choice((1, 2, 4, 6, 8, 12))):
+    for step in range(rng.choice((1, 2, 2, 4, 4, 6, 6, 8, 12, 20))):
         kind = rng.random()
         if kind < .12:
             yield user(_said(rng))

@@ -6,7 +6,7 @@ result without any code of `compression/laws.py`, so that a fault there shows.
 
 from __future__ import annotations
 
-import copy
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,14 +68,14 @@ def live(case: Case, watch: Callable[[ContextWindow, Record], None] | None = Non
 
     tracer = Tracer(life.records.append, tell)
     budget = make_budget(case.window, trigger=life.policy.trigger, target=life.policy.target,
-                         reserve=life.policy.reserve, margin=life.policy.margin, scale=False)
+                         reserve=life.policy.reserve, margin=life.policy.margin, scale=life.policy.scale)
     window = ContextWindow(life.policy, budget, life.estimate,
                            ScriptedModel([], case.summaries, texts), tracer, texts,
                            shelf=MemoryShelf())
     history: list[Message] = []
     step = 0
     try:
-        for message in copy.deepcopy(case.messages):
+        for message in json.loads(json.dumps(case.messages)):  # a copy, and quickly
             if message["role"] == "assistant":
                 _request(life, window, tracer, history, step)
                 step += 1
@@ -135,11 +135,14 @@ def broken_laws(life: Life) -> Iterator[tuple[int, str]]:
     before: list[Entry] = []
     last: list[Entry] = []
     kept: list[int] = []  # prefix_kept of the changes since the last request
+    answered: list[Entry] = []  # what is frozen, where the policy freezes
     seen = 0
     for record, view in rebuild(life.records, life.estimate):
         place = f"seq {record['seq']}"
         if record["type"] == "message":
             seen += 1
+            if record["message"]["role"] == "assistant":
+                answered = last
             if record["message"] != history[seen - 1]:
                 yield 8, f"{place}: message {seen - 1} of the history was edited"
         elif record["event"] == "context_compression":
@@ -153,6 +156,7 @@ def broken_laws(life: Life) -> Iterator[tuple[int, str]]:
                 yield 0, f"{place}: a strategy proposed what it may not: {record['payload']}"
         elif record["event"] in ("undo", "pin"):
             payload = record["payload"]
+            answered = []  # what is done by hand may touch it
             dropped.pop(payload.get("seq"), None)
             kept.append(payload.get("prefix_kept", sum(entry.tokens for entry in before)))
             if record["event"] == "pin" and "refused" not in payload:
@@ -163,7 +167,8 @@ def broken_laws(life: Life) -> Iterator[tuple[int, str]]:
             for law, what in [*_pairing(view), *_conservation(view, history[:seen], dropped.values()),
                               *_protection(life, view, history[:seen]),
                               *_pinned(view, history, pins),
-                              *_prefix(life, last, view.entries, kept)]:
+                              *_prefix(last, view.entries, kept),
+                              *_frozen(life, answered, view)]:
                 yield law, f"{place}: {what}"
             last, kept = list(view.entries), []
         before = list(view.entries)
@@ -261,18 +266,20 @@ def _pinned(view: View, history: Sequence[Message],
             yield 4, f"the pin {text!r} of message {index} is not there word for word"
 
 
-def _prefix(life: Life, last: Sequence[Entry], now: Sequence[Entry],
+def _prefix(last: Sequence[Entry], now: Sequence[Entry],
             kept: Sequence[int]) -> Iterator[tuple[int, str]]:
     same = _same_tokens(last, now)
     promised = min([*kept, sum(entry.tokens for entry in last)])
     if same < promised:
         yield 6, f"{same} tokens of the last request are unchanged, {promised} were promised"
-    if life.policy.frozen:
-        new_forms = {entry.stands_for: entry for entry in now}
-        for old in last:
-            new = new_forms.get(old.stands_for, old)
-            if new.message != old.message and "summary" not in (old.how, new.how):
-                yield 6, f"the entry for {old.stands_for} was frozen and has changed"
+
+
+def _frozen(life: Life, answered: Sequence[Entry], view: View) -> Iterator[tuple[int, str]]:
+    forms = {entry.stands_for: entry for entry in view.entries}
+    for old in answered if life.policy.frozen else ():
+        new = forms.get(old.stands_for, old)
+        if old.stands_for and new.message != old.message and "summary" not in (old.how, new.how):
+            yield 6, f"the entry for {old.stands_for} was frozen and has changed"
 
 
 def _same_tokens(old: Sequence[Entry], new: Sequence[Entry]) -> int:

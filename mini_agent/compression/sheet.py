@@ -94,7 +94,7 @@ class _Pile:
         whole = line.rstrip("…")
         left = whole[:len(whole) // 2]
         saved = size + 1
-        if not self.body and left:
+        if not self.body and left and len(left) + 1 < len(line):  # each time it gets shorter
             self.body, self._sizes = [left + "…"], [count(left + "…")]
             saved -= self._sizes[0] + 1
         else:
