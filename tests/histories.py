@@ -72,7 +72,8 @@ def with_acts(case: Case, seed: int) -> Case:
         acts.append((step, *rng.choice((
             ("undo", ()), ("undo", ()), ("compact", ("the port",)), ("stage_done", ("stage",)),
             ("close_breaker", ()), ("refused", (rng.choice((None, case.window // 2 + 1)),)),
-            ("reported", (rng.randint(1, 2 * case.window),)), _random_pin(case, rng)))))
+            ("reported", (rng.randint(1, 2 * case.window),)),
+            _random_pin(case, rng), _random_pin(case, rng), _random_pin(case, rng)))))
     return replace(case, acts=tuple(acts))
 
 
