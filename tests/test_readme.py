@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 import unittest
 
 from mini_agent.rhythm import all_rounds, rows
@@ -96,6 +97,12 @@ class HouseTest(unittest.TestCase):
         """120 lines, so that a learner sees it whole."""
         text = (ROOT / "mini_agent" / "loop.py").read_text(encoding="utf-8")
         self.assertLessEqual(text.count("\n"), 120)
+
+    def test_no_file_holds_the_marks_of_a_conflict(self) -> None:
+        """What a merge left unsettled is never committed, in code, data or documents."""
+        done = subprocess.run(["git", "grep", "-lE", "^(<{7}|>{7}) "], cwd=ROOT,
+                              capture_output=True, encoding="utf-8")
+        self.assertEqual("", done.stdout)
 
     def test_only_the_standard_library_is_imported(self) -> None:
         """Package, scripts and tests name no other module."""
