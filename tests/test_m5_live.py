@@ -37,7 +37,7 @@ class Reader:
 
 
 class Case(unittest.TestCase):
-    def run_agent(self, *answers, provider="openai", window=100_000, policy="published"):
+    def run_agent(self, *answers, provider="openai", window=100_000, policy="published", key=""):
         """(outcome, records, bodies of the requests)."""
         records = []
         tracer = Tracer(records.append)
@@ -47,8 +47,9 @@ class Case(unittest.TestCase):
 
             def retried(**retry):
                 tracer.event("model_retry", step=agent.step, **retry)
-            model = connect(Options(provider=provider, base_url=server.url, model="m"), {},
-                            on_retry=retried, sleep=lambda _: None, chance=lambda: 0)
+            model = connect(Options(provider=provider, base_url=server.url, model="m",
+                                    api_key=key), {}, on_retry=retried, sleep=lambda _: None,
+                            chance=lambda: 0)
             governed = ContextWindow(find_policy(policy), make_budget(window), estimator("runs"),
                                      model, tracer, Texts(), tools.declarations())
             agent = Agent(model, tools, tracer, window=governed)
@@ -152,6 +153,18 @@ class LoopTests(Case):
         self.assertEqual(outcome.reason, "model_error")
         self.assertRegex(records[-1]["payload"]["detail"],
                          r"^http://.*/v1: the endpoint answered 404 .*check the model 'm'")
+
+    def test_the_key_reaches_no_record(self):
+        """An endpoint that echoes it in text, in a call, in a retry and in its last words."""
+        key = "sk-echo-0123456789"
+        _, records, _ = self.run_agent(
+            stream(part(content=f"You sent {key}."), call_part(0, "a", "read", json.dumps(
+                {"path": key})), part("tool_calls"), "[DONE]"),
+            plain({"error": {"message": f"slow down, {key}"}}, 429),
+            plain({"error": {"message": f"no such key: {key}"}}, 401), key=key)
+        written = json.dumps(records)
+        self.assertNotIn(key, written)
+        self.assertGreater(written.count("[key]"), 3)
 
     def test_arguments_that_are_no_json_come_back_to_the_model_as_an_error(self):
         """The call is marked, its result says what is wrong, the next request is legal."""

@@ -18,6 +18,7 @@ from typing import Any
 from ..messages import Call, Message, answered, call, calls_of, groups
 from ..texts import Texts
 
+DEEPEST = 100  # levels of arguments; each Python gives up at another depth
 _NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -117,21 +118,23 @@ def sendable(arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def received(raw: Any) -> Any:
-    """Arguments as they came, made an object where one is meant.
+def received_call(call_id: str, name: str, raw: Any) -> Call:
+    """A call as it may enter the history.
 
     Nothing at all means no arguments; an object inside a string is taken out. What is
-    no object then stays as it came, and `messages.call` marks it `invalid`.
+    no object then, or nested more than `DEEPEST`, stays as it came, marked `invalid`.
     """
-    if raw is None or isinstance(raw, str) and not raw.strip():
-        return {}
+    if raw is None or isinstance(raw, str) and raw.strip() in ("", "null"):
+        return call(call_id, name, {})
     value = raw
     for _ in range(2):
         if isinstance(value, str):
             value = _parsed(value)
     if not isinstance(value, Mapping):
-        return {} if raw == "null" else raw
-    return value
+        return call(call_id, name, raw)
+    if _deeper(value, DEEPEST):
+        return call(call_id, name, raw if isinstance(raw, str) else "{...} nested too deep")
+    return call(call_id, name, value)
 
 
 def _parsed(text: str) -> Any:
@@ -145,12 +148,12 @@ def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is no JSON")
 
 
-def received_call(call_id: str, name: str, raw: Any) -> Call:
-    """A call as it may enter the history; see `received`."""
-    try:
-        return call(call_id, name, received(raw))
-    except RecursionError:  # an object nested too deep to be taken over
-        return call(call_id, name, raw if isinstance(raw, str) else "nested too deep")
+def _deeper(value: Any, levels: int) -> bool:
+    """Whether objects and lists stand in one another more than so many levels deep."""
+    if not isinstance(value, (Mapping, list)):
+        return False
+    inner = value.values() if isinstance(value, Mapping) else value
+    return levels == 0 or any(_deeper(item, levels - 1) for item in inner)
 
 
 def without_doubles(calls: Sequence[Call]) -> tuple[Call, ...]:
