@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from ..compression.view import Entry
 from ..compression.window import ContextWindow
 from ..meter import Meter, Prices
-from .screen import Style, fitted
+from .screen import Style
+from .wrap import fitted
 
 PARTS = {"system": "S", "tools": "T", "user": "U", "assistant": "A", "results": "R",
          "summaries": "Z"}

@@ -68,10 +68,8 @@ class Conversation:
         except EOFError:
             self.over = True
         except KeyboardInterrupt:
-            self.over = self._interrupted
-            if not self.over:
-                self.screen.tell("\n(Ctrl-C again ends the program)" if self.keyboard.interactive
-                                 else "")
+            self.over = self._interrupted or not self.keyboard.interactive
+            self.screen.tell("" if self.over else "\n(Ctrl-C again ends the program)")
             self._interrupted = True
         except TraceError:
             raise
@@ -101,7 +99,7 @@ class Conversation:
             self.session.window.take_in(self.session.agent.history)
             parts = status(self.session.window, self.session.meter, self._prices, self.model)
             self.screen.tell(joined(parts, self.screen.style.width()), "dim")
-        return "you: " if self.screen.style.plain else "> "
+        return self.screen.style.prompt
 
     def _close(self) -> int:
         """The end is recorded; how the session can be taken up again is told."""

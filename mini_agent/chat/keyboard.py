@@ -62,15 +62,16 @@ class Lines:
 
 
 class Keyboard:
-    """Standard input. `noted` hears of each message that is kept for later.
+    """Standard input. `keeps` hears of each message that is kept for later, `gives` when
+    its turn has come.
 
     `remember` takes a line into the history of whatever edits lines.
     """
 
     def __init__(self, source: TextIO, interrupts: Interrupts, prompts: TextIO,
-                 noted: Callable[[str], None]) -> None:
+                 keeps: Callable[[str], None], gives: Callable[[str], None]) -> None:
         self._source, self._interrupts, self._prompts = source, interrupts, prompts
-        self._noted = noted
+        self._keeps, self._gives = keeps, gives
         self.remember: Callable[[str], None] = lambda line: None
         self._kept: deque[str] = deque()
         self._ended = False
@@ -81,8 +82,13 @@ class Keyboard:
         """The messages that were kept, up to the first command. Each is given once."""
         messages = []
         while self._kept and not self._kept[0].startswith("/"):
-            messages.append(self._kept.popleft())
+            messages.append(self._next())
         return messages
+
+    def _next(self) -> str:
+        message = self._kept.popleft()
+        self._gives(message)
+        return message
 
     def message(self, prompt: str) -> str:
         """The next message: one that was kept, else what is typed now.
@@ -90,7 +96,7 @@ class Keyboard:
         EOFError at the end of the input; KeyboardInterrupt leaves nothing half typed.
         """
         if self._kept:
-            return self._kept.popleft()
+            return self._next()
         lines = Lines()
         message = None
         while message is None:
@@ -153,7 +159,7 @@ class Keyboard:
 
     def _keep(self, message: str) -> None:
         self._kept.append(message)
-        self._noted(message)
+        self._keeps(message)
 
 
 class _Listener:

@@ -63,7 +63,7 @@ class Permission:
             self._ask(tool.name, shown)
 
     def _ask(self, name: str, shown: str) -> None:
-        self.screen.tell("\n".join(f"  {line}" for line in bare(shown).split("\n")))
+        self.screen.tell("\n".join(f"  {line}" for line in bare(shown).split("\n")), whole=True)
         while True:
             try:
                 answer = self.asker.ask(f"{name}? y(es), a(lways), n(o) [reason]: ").strip()

@@ -12,13 +12,18 @@ from __future__ import annotations
 import re
 import shutil
 import threading
+import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
+from .wrap import Wrap, fitted, width, wrapped
+
+NEVER = sys.maxsize
 WIDTH = 80  # columns where nobody says how many there are
-_ESCAPE = re.compile("(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)")
+_ESCAPE = re.compile("(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
+                     "|\x1b[\\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _INVISIBLE = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 
@@ -41,24 +46,6 @@ def bare(text: str) -> str:
                    else letter.encode("unicode_escape").decode("ascii") for letter in text)
 
 
-def width(text: str) -> int:
-    """The columns that a safe text of one line takes."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Cf")
-               else 2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
-
-
-def fitted(text: str, columns: int) -> str:
-    """One line in at most so many columns; where it is cut, it ends in `...`."""
-    text = " ".join(text.split())
-    if width(text) <= columns:
-        return text
-    while text and width(text) > columns - 3:
-        text = text[:-1]
-    return text.rstrip() + "..."
-
-
 @dataclass(frozen=True)
 class Style:
     """How a screen may look. `plain`: for a screen reader, only whole lines of words."""
@@ -67,6 +54,11 @@ class Style:
     plain: bool = False
     glyphs: bool = False
     columns: int = 0  # 0: as many as the terminal has
+
+    @property
+    def prompt(self) -> str:
+        """What stands before the words of the user."""
+        return "you: " if self.plain else "> "
 
     def width(self) -> int:
         """The columns that there are now."""
@@ -92,6 +84,7 @@ class Screen:
         self.streams = out.isatty()
         self._lock = threading.RLock()
         self._said = False       # whether pieces of this answer have come
+        self._wrap = Wrap()
         self._open = False       # whether the last line of an answer has no end yet
         self._transient = False  # whether a line stands there that the next one takes away
 
@@ -103,11 +96,10 @@ class Screen:
     def answer(self, text: str) -> None:
         """A piece of what the model says, as it comes."""
         with self._lock:
-            shown = safe(text)
+            shown = safe(text) if self._said else safe(text).lstrip()
             if shown:
-                self._put(self.out, shown)
-                self._open = not shown.endswith("\n")
                 self._said = True
+                self._write(self._wrap.feed(shown, self._columns()))
 
     def whole_answer(self, text: str) -> None:
         """The answer is whole; what of it came in pieces is not said again."""
@@ -118,20 +110,23 @@ class Screen:
     def end_answer(self) -> None:
         """What comes next begins on a line of its own."""
         with self._lock:
+            self._write(self._wrap.end(self._columns()))
             if self._open:
-                self._put(self.out, "\n")
-                self._open = False
+                self._write("\n")
 
-    def tell(self, text: str, color: str = "") -> None:
-        """Lines about what happens, each whole."""
+    def tell(self, text: str, color: str = "", whole: bool = False) -> None:
+        """Lines about what happens; `whole` leaves it to the terminal where they break."""
         with self._lock:
             if self._open and self.streams:
-                self.end_answer()
-            self._put(self.err, self.painted(safe(text), color) + "\n")
+                self._write("\n")
+                self._wrap.new_line()
+            shown = safe(text) if whole or self.style.plain else wrapped(
+                safe(text), self.style.width())
+            self._put(self.err, self.painted(shown, color) + "\n")
 
     def row(self, text: str, color: str = "") -> None:
         """One line, cut to the width of the screen."""
-        self.tell(fitted(safe(text), self.style.width()), color)
+        self.tell(fitted(safe(text), self.style.width()), color, whole=True)
 
     def passing(self, text: str) -> None:
         """A line that the next one takes away; nothing where lines stay."""
@@ -145,6 +140,15 @@ class Screen:
         if not self.style.color or not color:
             return text
         return "\n".join(f"{COLORS[color]}{line}\x1b[0m" for line in text.split("\n"))
+
+    def _columns(self) -> int:
+        """Where an answer is wrapped: on a terminal, and not for a screen reader."""
+        return self.style.width() if self.streams and not self.style.plain else NEVER
+
+    def _write(self, text: str) -> None:
+        if text:
+            self._put(self.out, text)
+            self._open = not text.endswith("\n")
 
     def _put(self, stream: TextIO, text: str) -> None:
         if self._transient:

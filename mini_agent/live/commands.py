@@ -19,7 +19,7 @@ from ..errors import UsageError
 
 if TYPE_CHECKING:
     from ..loop import Outcome
-    from .wiring import Wired
+    from .wiring import Wiring
 
 Add = Callable[..., argparse.ArgumentParser]  # cli.add_command
 DONE, FAILED, INTERRUPTED = 0, 1, 130
@@ -54,7 +54,8 @@ def _add_options(parser: argparse.ArgumentParser, resumed: bool = False) -> None
     add("--max-tokens", type=int, metavar="N", help="the longest answer")
     add("--max-steps", type=int, default=200, metavar="N",
         help="steps until it is the user's turn again (default: %(default)s)")
-    add("--price", default="", metavar="IN,CACHED,OUT", help="of a million tokens, to show the cost")
+    add("--price", default="", metavar="IN,CACHED,OUT",
+        help="of a million tokens each, to show what a session costs")
     add("--yes", action="store_true", help="allow every call without asking")
     add("--read-only", action="store_true", help="allow no call that writes or runs something")
     add("--plain", action="store_true", help="whole lines of words, no colours or signs")
@@ -65,15 +66,15 @@ def _add_options(parser: argparse.ArgumentParser, resumed: bool = False) -> None
 
 def _chat(options: argparse.Namespace) -> int:
     from ..trace import TraceFile
-    from .wiring import wire
+    from .wiring import Wiring
 
     path = options.trace or state_folder(os.environ) / "sessions" / _name()
-    wired = wire(options, os.environ)
-    with TraceFile(path) as file, wired.interrupts:
+    wiring = Wiring(options, os.environ)
+    with TraceFile(path) as file, wiring.interrupts:
         try:
             if options.request is not None:
-                return _once(wired, lambda: wired.begin(file, options.request), options)
-            return wired.talk(lambda said: wired.begin(file, said), None,
+                return _once(wiring, lambda: wiring.begin(file, options.request), options)
+            return wiring.talk(lambda said: wiring.begin(file, said), None,
                               state_folder(os.environ) / "history")
         finally:
             if path.is_file() and not path.stat().st_size:
@@ -82,20 +83,20 @@ def _chat(options: argparse.Namespace) -> int:
 
 def _resume(options: argparse.Namespace) -> int:
     from ..trace import TraceFile
-    from .wiring import wire
+    from .wiring import Wiring
 
     if not options.trace.is_file():
         raise UsageError("there is no such trace", place=str(options.trace),
                          remedy="name a .jsonl file that a session has written")
-    wired = wire(options, os.environ)
-    with TraceFile(options.trace, fresh=False) as file, wired.interrupts:
-        session = wired.resume(file)
+    wiring = Wiring(options, os.environ)
+    with TraceFile(options.trace, fresh=False) as file, wiring.interrupts:
+        session = wiring.resume(file)
         if options.request is not None:
-            return _once(wired, lambda: session, options)
-        return wired.talk(None, session, state_folder(os.environ) / "history")
+            return _once(wiring, lambda: session, options)
+        return wiring.talk(lambda said: session, session, state_folder(os.environ) / "history")
 
 
-def _once(wired: Wired, open_: Callable[[], Any], options: argparse.Namespace) -> int:
+def _once(wiring: Wiring, open_: Callable[[], Any], options: argparse.Namespace) -> int:
     """One request; what came of it is the exit status."""
     session = open_()
     outcome = session.finish(session.turn(options.request))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..chat.conversation import Conversation
@@ -30,91 +29,96 @@ from ..tools.workspace import Workspace
 from ..trace import TraceFile
 
 
-@dataclass
-class Wired:
-    """All parts but the session, which comes with the first message or from a trace."""
+class Wiring:
+    """All parts but the session, which comes with the first message or from a trace.
 
-    options: argparse.Namespace
-    screen: Screen
-    keyboard: Keyboard
-    interrupts: Interrupts
-    setup: Setup
-    connect: Callable[[str], Model]
-    session: Session | None = None
+    Raises `UsageError` for whatever is wrong in options or environment.
+    """
+
+    def __init__(self, options: argparse.Namespace, environ: Mapping[str, str]) -> None:
+        _check(options)
+        self._options, self._environ = options, environ
+        self.session: Session | None = None
+        self.interrupts = Interrupts()
+        once = options.request is not None
+        self._screen = screen = Screen(sys.stderr if once else sys.stdout, sys.stderr,
+                                       style_of(sys.stderr, environ, options.plain))
+        self._keyboard = Keyboard(sys.stdin, self.interrupts, sys.stderr, self._keeps,
+                                  self._gives)
+        narrator = Narrator(screen, final=not once)
+        permission = Permission(Workspace(options.workspace), self._keyboard, screen, narrator,
+                                self._texts, options.yes, options.read_only)
+        self._setup = Setup(options.workspace, self._model(""), self.interrupts, permission,
+                            self._keyboard.typed, (narrator,), read_only=options.read_only,
+                            max_steps=options.max_steps)
 
     def begin(self, file: TraceFile, said: str) -> Session:
         """A new session for what is said first."""
-        policy = find_policy(self.options.policy or default_policy())
-        governance = governed_by(policy, _window(self.options))
-        self.session = begin(self.setup, file, governance, said)
-        return self.session
+        policy = find_policy(self._options.policy or default_policy())
+        return self._opened(begin(self._setup, file, governed_by(policy, window_of(self._options)),
+                                  said))
 
     def resume(self, file: TraceFile) -> Session:
         """The session of a trace, under the policy and window of the options, if any."""
-        self.session = session = resume(self.setup, file)
+        session = self._opened(resume(self._setup, file))
         now = session.window
-        if self.options.policy or self.options.window:
-            session.use(find_policy(self.options.policy or now.policy.name),
-                        _window(self.options) or now.budget.window)
-        self.screen.row(f"resumed: {len(session.agent.history)} messages, step {session.step}", "dim")
+        if self._options.policy or self._options.window:
+            session.use(find_policy(self._options.policy or now.policy.name),
+                        window_of(self._options) or now.budget.window)
+        self._screen.row(f"resumed: {len(session.agent.history)} messages, step {session.step}",
+                         "dim")
         return session
 
-    def talk(self, open_: Callable[[str], Session] | None, session: Session | None,
-             history: Path | None) -> int:
+    def talk(self, open_: Callable[[str], Session], session: Session | None,
+             history: Path) -> int:
         """A conversation until its end; the exit status."""
-        asked = self.options.price
-        with line_editing(self.keyboard, history if self.keyboard.interactive else None):
+        price = self._options.price
+        with line_editing(self._keyboard, history if self._keyboard.interactive else None):
             return Conversation(
-                self.screen, self.keyboard, open_ or _never, session=session,
-                model=model_name(self.setup.model), prices=prices(asked) if asked else None,
-                connect=self.connect, why=explained).run()
+                self._screen, self._keyboard, open_, session=session,
+                model=model_name(self._setup.model), prices=prices(price) if price else None,
+                connect=self._model, why=explained).run()
 
+    def _opened(self, session: Session) -> Session:
+        """From here on the model speaks the language of the session."""
+        self.session = session
+        session.model.model = self._model("")
+        return session
 
-def wire(options: argparse.Namespace, environ: Mapping[str, str]) -> Wired:
-    """The parts. Raises `UsageError` for whatever is wrong in options or environment."""
-    if not options.workspace.is_dir():
-        raise UsageError("the workspace is not a folder", place=str(options.workspace),
-                         remedy="name a folder that is there with --workspace")
-    _check(options)
-    once = options.request is not None
-    screen = Screen(sys.stderr if once else sys.stdout, sys.stderr,
-                    style_of(sys.stderr, environ, options.plain))
-    interrupts = Interrupts()
-    keyboard = Keyboard(sys.stdin, interrupts, sys.stderr,
-                        lambda message: screen.row(f"(kept, comes next: {message})", "dim"))
-    narrator = Narrator(screen, final=not once)
-    wired: Wired | None = None  # the model is made before it, and speaks of it later
-
-    def texts() -> Texts:
-        return wired.session.texts if wired and wired.session else Texts()
-
-    def retried(**retry: object) -> None:
-        if wired is not None and wired.session is not None:
-            wired.session.tracer.event("model_retry", step=wired.session.agent.step, **retry)
-
-    def made(name: str) -> Model:
+    def _model(self, name: str) -> Model:
+        """The model of this name, or of the options. Nothing is sent yet."""
+        options, screen = self._options, self._screen
         if options.script is not None:
             task = load_task(options.script)
             return ScriptedModel(task.replies, task.summaries, Texts(task.language))
         asked = Options(options.provider, options.base_url, name or options.model,
-                        window=_window(options), max_tokens=options.max_tokens,
-                        stream=screen.streams)
-        return connect(asked, environ, texts=texts(), on_retry=retried,
+                        window=window_of(options), max_tokens=options.max_tokens)
+        return connect(asked, self._environ, texts=self._texts(), on_retry=self._retried,
                        on_text=screen.answer if screen.streams else None)
 
-    permission = Permission(Workspace(options.workspace), keyboard, screen, narrator, texts,
-                            options.yes, options.read_only)
-    setup = Setup(options.workspace, made(""), interrupts, permission, keyboard.typed,
-                  (narrator,), options.read_only, max_steps=options.max_steps)
-    wired = Wired(options, screen, keyboard, interrupts, setup, made)
-    return wired
+    def _texts(self) -> Texts:
+        return Texts() if self.session is None else self.session.texts
+
+    def _keeps(self, message: str) -> None:
+        self._screen.row(f"(kept, comes next: {message})", "dim")
+
+    def _gives(self, message: str) -> None:
+        self._screen.tell(self._screen.style.prompt + message)
+
+    def _retried(self, *, attempt: int, status: int | str, wait: float) -> None:
+        if self.session is not None:
+            self.session.tracer.event("model_retry", step=self.session.agent.step,
+                                      attempt=attempt, status=status, wait=wait)
 
 
 def _check(options: argparse.Namespace) -> None:
-    """What would only be found later: prices, window, policy, numbers below 1."""
+    """What would only be found later: workspace, prices, window, policy, numbers below 1."""
+    if not options.workspace.is_dir():
+        raise UsageError("the workspace is not a folder", place=str(options.workspace),
+                         remedy="name a folder that is there with --workspace")
     if options.price:
         prices(options.price)
-    _window(options)
+    window_of(options)
     if options.policy:
         find_policy(options.policy)
     for name in ("max_tokens", "max_steps"):
@@ -132,7 +136,8 @@ def default_policy() -> str:
     return "digest" if "digest" in policy_names() else "clip_errors_summary"
 
 
-def _window(options: argparse.Namespace) -> int | None:
+def window_of(options: argparse.Namespace) -> int | None:
+    """The window in tokens that the options name, None if they name none."""
     return tokens_of(options.window) if options.window else None
 
 
@@ -146,7 +151,3 @@ def explained(path: Path, text: str) -> Iterator[str]:
     """Why a text is not known, from a trace."""
     for _, steps, history in steps_at(str(path)):
         yield from lines(explain(text, steps, history))
-
-
-def _never(said: str) -> Session:
-    raise UsageError("a resumed session is there already", value=said)

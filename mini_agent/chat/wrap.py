@@ -1,0 +1,107 @@
+"""Milestone 5: breaking lines between words, also of a text that comes in pieces.
+
+A terminal breaks a line wherever it ends. Here it is broken at a blank, and beside
+wide characters, which have none. Code is left to the terminal, so that it can be
+copied: lines that begin with a blank, rows of a table, and what stands between fences.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+FENCE = "```"
+_PART = re.compile("\n|[ \t]+|[^ \t\n]+")
+
+
+def width(text: str) -> int:
+    """The columns that a safe text of one line takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Cf")
+               else 2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def fitted(text: str, columns: int) -> str:
+    """One line in at most so many columns; where it is cut, it ends in `...`."""
+    text = text[:len(text) - len(text.lstrip(" "))] + " ".join(text.split())
+    if width(text) <= columns:
+        return text
+    while text and width(text) > columns - 3:
+        text = text[:-1]
+    return text.rstrip() + "..."
+
+
+class Wrap:
+    """Wraps what it is fed. A word is held back until it is known to be whole."""
+
+    def __init__(self) -> None:
+        self._held = ""      # of a word that may go on
+        self._line = ""      # what stands on the line so far
+        self._blank = ""     # blanks that are written if a word follows on this line
+        self._fenced = False
+
+    def feed(self, text: str, columns: int) -> str:
+        """What can be written now."""
+        text = self._held + text
+        end = max(text.rfind(" "), text.rfind("\n"), text.rfind("\t")) + 1
+        if len(text) - end > columns:  # no word: it need not be waited for
+            end = len(text)
+        self._held = text[end:]
+        return "".join(self._part(part, columns) for part in _PART.findall(text[:end]))
+
+    def end(self, columns: int) -> str:
+        """What was held back; text and line are over."""
+        text, self._held = self._held, ""
+        shown = "".join(self._part(part, columns) for part in _PART.findall(text))
+        self.new_line()
+        self._fenced = False
+        return shown
+
+    def new_line(self) -> None:
+        """The next character stands at the beginning of a line."""
+        self._line = self._blank = ""
+
+    def _part(self, part: str, columns: int) -> str:
+        if part == "\n":
+            self._fenced ^= self._line.startswith(FENCE)
+            self.new_line()
+            return part
+        if part.isspace():
+            if self._line and not self._is_code():
+                self._blank += part
+                return ""
+            self._line += part
+            return part
+        return "".join(self._word(word, columns) for word in _words(part))
+
+    def _word(self, word: str, columns: int) -> str:
+        blank, self._blank = self._blank, ""
+        if self._line and not self._is_code() and (
+                width(self._line) + width(blank) + width(word) > columns):
+            self._line = word
+            return "\n" + word
+        self._line += blank + word
+        return blank + word
+
+    def _is_code(self) -> bool:
+        return self._fenced or self._line[:1] in (" ", "\t", "|")
+
+
+def _words(part: str) -> list[str]:
+    """A part without blanks, cut beside each wide character."""
+    if part.isascii():
+        return [part]
+    words = [""]
+    for letter in part:
+        if unicodedata.east_asian_width(letter) in "WF":
+            words += [letter, ""]
+        else:
+            words[-1] += letter
+    return [word for word in words if word]
+
+
+def wrapped(text: str, columns: int) -> str:
+    """A whole text, wrapped."""
+    wrap = Wrap()
+    return wrap.feed(text, columns) + wrap.end(columns)
