@@ -20,7 +20,7 @@ from .compression.laws import GAIN, faults
 from .compression.state import WindowState
 from .compression.view import Change, Entry, apply, from_payload, prefix_kept
 from .errors import TraceError, UsageError
-from .lint import Fault, Finding, lint_message, lint_pairing
+from .lint import Fault, Finding, lint_message, lint_pairing, malformed
 from .messages import Message
 from .runner import Governance, recorded
 from .texts import Texts, language_of
@@ -113,7 +113,12 @@ class _Fold:
 
     def _checked(self, record: Record) -> Iterator[Fault]:
         """What is wrong with a record, in the state as it was before."""
+        step = record.get("payload", record).get("step", 0)
+        if type(step) is not int or step < 0:
+            yield "trace", f"no step {step!r}"
         if record["type"] == "message":
+            if fault := malformed(record["message"]):
+                yield "trace", fault
             yield from self._message(record["message"])
             return
         if "entries" in record["payload"]:

@@ -24,6 +24,29 @@ class Finding(NamedTuple):
     text: str
 
 
+def malformed(message: Mapping[str, Any]) -> str:
+    """What of a message of ours is not as it has to be, "" if it can be read."""
+    wanted: list[tuple[str, Any, type]] = [("content", message.get("content"), str)]
+    if message.get("role") == "tool":
+        wanted += [(key, message.get(key), str) for key in ("tool_call_id", "name")]
+    calls = message.get("tool_calls", [])
+    wanted += [("tool_calls", calls, list), ("error", message.get("error", {}), dict),
+               ("opaque", message.get("opaque", {}), dict)]
+    for made in calls if isinstance(calls, list) else ():
+        made = made if isinstance(made, dict) else {}
+        wanted += [(f"a call's {key}", made.get(key), kind)
+                   for key, kind in (("id", str), ("name", str), ("arguments", dict))]
+    for parts in ("error", "opaque"):
+        inside = message.get(parts)
+        kind = str if parts == "error" else dict
+        wanted += [(f"{parts}.{key}", value, kind) for key, value in (
+            inside.items() if isinstance(inside, dict) else ())]
+    if message.get("role") not in ROLES:
+        return f"no role {message.get('role')!r}"
+    return next((f"{name} is {type(value).__name__}, not {kind.__name__}"
+                 for name, value, kind in wanted if not isinstance(value, kind)), "")
+
+
 def lint_message(message: Mapping[str, Any], ids: set[str], first: bool) -> Iterator[Fault]:
     """(kind, text) for each fault of one message; `ids` are the call ids before it."""
     role, content = message.get("role"), message.get("content")

@@ -98,7 +98,7 @@ def _policy(chat: Conversation, rest: str) -> None:
     if not rest:
         now = chat.session.window.policy.name if chat.session else ""
         for name in policy_names():
-            chat.screen.row(f"{'*' if name == now else ' '} {name}: {find_policy(name).about}")
+            chat.screen.tell(f"{'*' if name == now else ' '} {name}: {find_policy(name).about}")
         return
     session = _session(chat)
     session.use(find_policy(rest), session.window.budget.window)
@@ -123,8 +123,11 @@ def _save(chat: Conversation, rest: str) -> None:
 
 def _help(chat: Conversation, rest: str) -> None:
     """/help               this list"""
+    wide = chat.screen.style.width() >= WIDE
     for command in COMMANDS.values():
-        chat.screen.row(command.__doc__ or "")
+        usage, _, about = (command.__doc__ or "").partition("  ")
+        chat.screen.tell(f"{usage:<{USAGE}}{about.strip()}" if wide else
+                         f"{usage}: {about.strip()}", whole=wide)
     chat.screen.tell(HELP)
 
 
@@ -133,6 +136,7 @@ def _quit(chat: Conversation, rest: str) -> None:
     chat.over = True
 
 
+WIDE, USAGE = 72, 22  # columns that a table needs, and of its first column
 HELP = """\
 A line that ends in \\ goes on; between lines of \"\"\" stands a message of many lines.
 What you type while the model works is kept and comes next. An empty line goes on.

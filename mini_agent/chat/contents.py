@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ..compression.view import Entry
 from ..compression.window import ContextWindow
+from ..messages import calls_of
 from ..meter import Meter, Prices
 from .screen import Style
 from .wrap import fitted
@@ -59,7 +60,7 @@ def contents(window: ContextWindow, style: Style) -> Iterator[str]:
     """The bar, a line a part, the largest messages."""
     found, columns = sizes(window), style.width()
     total, limit = sum(found.values()), window.budget.window
-    yield f"window {share(window)}, estimated by {window.state.estimate.name}: {total:,}"
+    yield f"window: {share(window)}; estimated by {window.state.estimate.name}: {total:,} tokens"
     if not style.plain:
         yield bar(found, limit or max(1, total), columns)
     for name, tokens in found.items():
@@ -89,5 +90,6 @@ def _named(entry: Entry) -> str:
         where += f"..#{entry.stands_for[-1]}"
     how = "" if entry.how == "verbatim" else f", {entry.how}"
     name = f" of {entry.message['name']}" if entry.message.get("name") else ""
-    start = entry.message["content"].strip().partition("\n")[0]
+    called = " ".join(made["name"] for made in calls_of(entry.message))
+    start = entry.message["content"].strip().partition("\n")[0] or called
     return f"{where} {entry.message['role']}{name}{how}: {start}"

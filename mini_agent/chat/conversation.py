@@ -44,9 +44,11 @@ class Conversation:
     def run(self) -> int:
         """Talk until the end; the exit status."""
         try:
-            if self.session is not None and self.session.due and not (
-                    self.session.meter.stopped and self.keyboard.interactive):
-                self._turn()
+            if self.session is not None and self.session.due:
+                if self.session.meter.stopped and self.keyboard.interactive:
+                    self.screen.tell("(the last turn was interrupted; an empty line goes on)")
+                else:
+                    self._turn()
             while not self.over:
                 self._next()
         except TraceError as error:  # nothing can be kept any more
@@ -86,6 +88,7 @@ class Conversation:
         if outcome.reason == "trace_failed":
             raise TraceError(outcome.detail)
         self._interrupted = outcome.reason == "interrupted"
+        self.over = self._interrupted and not self.keyboard.interactive
         if not outcome.done and outcome.reason != "interrupted":
             self.screen.tell(f"mini-agent: {outcome.reason}: {outcome.detail}", "red")
             if self.keyboard.interactive and self.session.due:

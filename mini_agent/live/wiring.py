@@ -94,7 +94,8 @@ class Wiring:
         asked = Options(options.provider, options.base_url, name or options.model,
                         window=window_of(options), max_tokens=options.max_tokens)
         return connect(asked, self._environ, texts=self._texts(), on_retry=self._retried,
-                       on_text=screen.answer if screen.streams else None)
+                       on_text=screen.answer if screen.streams else None,
+                       on_summary=self._summarised)
 
     def _texts(self) -> Texts:
         return Texts() if self.session is None else self.session.texts
@@ -104,6 +105,12 @@ class Wiring:
 
     def _gives(self, message: str) -> None:
         self._screen.tell(self._screen.style.prompt + message)
+
+    def _summarised(self, usage: dict[str, int]) -> None:
+        """Summaries are paid for like answers, and counted apart: no request predicts them."""
+        if self.session is not None:
+            self.session.tracer.event("model_usage", step=self.session.step, **{
+                f"summary_{name}": tokens for name, tokens in usage.items()})
 
     def _retried(self, *, attempt: int, status: int | str, wait: float) -> None:
         if self.session is not None:

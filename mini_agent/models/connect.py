@@ -18,7 +18,7 @@ from ..texts import Texts
 from .anthropic import Messages
 from .endpoint import Endpoint, check_key, check_url
 from .http import Http, Limits, OnRetry, silent
-from .live import LiveModel, RequestOptions, Show, Wire
+from .live import LiveModel, RequestOptions, Show, Spent, Wire
 from .openai import ChatCompletions
 
 PROVIDERS = {  # name: default base URL, endings of a URL that are not part of the base
@@ -50,7 +50,7 @@ class Options:
 
 def connect(options: Options, environ: Mapping[str, str], *, texts: Texts = Texts(),
             on_text: Show | None = None, on_retry: OnRetry = silent,
-            **time: Any) -> LiveModel:
+            on_summary: Spent | None = None, **time: Any) -> LiveModel:
     """The model that options and environment name.
 
     `time` is handed to `Http`: clock, sleep, chance. Raises `UsageError`.
@@ -60,7 +60,7 @@ def connect(options: Options, environ: Mapping[str, str], *, texts: Texts = Text
     request = RequestOptions(options.max_tokens or _longest_answer(options.window),
                              options.stream, options.keep_reasoning, options.extra)
     return LiveModel(Http(endpoint, limits, on_retry=on_retry, **time), wire, request, texts,
-                     on_text)
+                     on_text, on_summary)
 
 
 def find_endpoint(options: Options, environ: Mapping[str, str]) -> tuple[Endpoint, Wire]:

@@ -25,6 +25,7 @@ from .turns import Turn, legal
 
 T = TypeVar("T")
 Show = Callable[[str], None]
+Spent = Callable[[dict[str, int]], None]
 BAD_DATA = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # taken apart
 
 
@@ -84,12 +85,14 @@ class LiveModel:
     """Implements `Model`. `on_text` hears an answer as it comes, attempt by attempt.
 
     After a retry the text begins anew; who shows it hears of that by `Http.on_retry`.
+    `on_summary` hears what the endpoint counted for a summary.
     """
 
     def __init__(self, http: Http, wire: Wire, options: RequestOptions = RequestOptions(),
-                 texts: Texts = Texts(), on_text: Show | None = None) -> None:
+                 texts: Texts = Texts(), on_text: Show | None = None,
+                 on_summary: Spent | None = None) -> None:
         self.http, self.wire, self.options, self.on_text = http, wire, options, on_text
-        self._texts = texts
+        self._texts, self._on_summary = texts, on_summary
 
     def complete(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Reply:
         """The endpoint's answer. Raises `EndpointError` or `PromptTooLongError`."""
@@ -98,6 +101,8 @@ class LiveModel:
     def summarize(self, messages: Sequence[Message], form: str) -> str:
         """A summary; where it was cut off, it says so. `ModelError` if it is none."""
         reply = self._ask(summary_request(messages, form, self._texts), (), _unheard)
+        if reply.usage and self._on_summary is not None:
+            self._on_summary(reply.usage)
         if reply.tool_calls or not reply.content.strip():
             raise ModelError("the model gave no summary", place=form,
                              value=[made["name"] for made in reply.tool_calls])

@@ -1,0 +1,197 @@
+"""Milestone 5: Ctrl-C, wherever it falls: trace and history never part."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import unittest
+from typing import Any
+
+from mini_agent.audit import Line, audit
+from mini_agent.compression.state import rebuild
+from mini_agent.interrupts import Interrupts
+from mini_agent.messages import open_calls, pairing_faults
+from mini_agent.models.base import Reply
+from mini_agent.trace import Tracer, read_trace
+from tests.sessions import Counter, Speaker, counting, started, taken_up
+from tests.support import FolderTest
+
+PLACES = 150
+
+
+def interrupt() -> None:
+    """What a terminal does on Ctrl-C."""
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+class Kept(unittest.TestCase):
+    """`Interrupts` alone."""
+
+    def test_it_is_kept_until_somebody_waits(self) -> None:
+        """Nothing is raised outside of a wait; the next wait begins with it, once."""
+        with Interrupts() as interrupts:
+            interrupt()
+            self.assertTrue(interrupts.pending)
+            with self.assertRaises(KeyboardInterrupt):
+                with interrupts.waiting:
+                    self.fail("the wait has begun")
+            with interrupts.waiting:
+                pass
+
+    def test_in_a_wait_it_is_raised_at_once(self) -> None:
+        """As ever."""
+        with Interrupts() as interrupts:
+            with self.assertRaises(KeyboardInterrupt), interrupts.waiting:
+                interrupt()
+                self.fail("it went on")
+
+    def test_what_is_held_inside_of_a_wait_is_finished_first(self) -> None:
+        """It is raised where the held part ends."""
+        done = []
+        with Interrupts() as interrupts:
+            with self.assertRaises(KeyboardInterrupt), interrupts.waiting:
+                with interrupts.held:
+                    interrupt()
+                    done.append("held")
+                done.append("behind")
+        self.assertEqual(["held"], done)
+
+    def test_a_second_one_does_not_cut_short_what_cleans_up(self) -> None:
+        """Only when the wait is left may another one come; it is kept until then."""
+        with Interrupts() as interrupts:
+            with self.assertRaises(KeyboardInterrupt), interrupts.waiting:
+                try:
+                    interrupt()
+                finally:
+                    interrupt()
+            self.assertTrue(interrupts.pending)
+
+    def test_a_record_is_written_to_every_sink_or_not_begun(self) -> None:
+        """Between the sinks of a tracer nothing is raised."""
+        first: list[Any] = []
+        second: list[Any] = []
+        with Interrupts() as interrupts:
+            tracer = Tracer(first.append, lambda record: interrupt(), second.append,
+                            whole=interrupts.held)
+            with self.assertRaises(KeyboardInterrupt), interrupts.waiting:
+                tracer.event("resume", step=0)
+        self.assertEqual((1, 1, 1), (len(first), len(second), tracer.seq))
+
+    def test_afterwards_the_old_handler_is_back(self) -> None:
+        """`with` gives back what it took."""
+        before = signal.getsignal(signal.SIGINT)
+        with Interrupts():
+            self.assertIsNot(before, signal.getsignal(signal.SIGINT))
+        self.assertIs(before, signal.getsignal(signal.SIGINT))
+
+
+class InASession(FolderTest):
+    """A session that is interrupted, and what is left of it."""
+
+    def interrupted(self, *replies: Any, **options: Any) -> Any:
+        """(outcome, session) of a turn in which somebody presses Ctrl-C."""
+        interrupts = Interrupts()
+        model = Speaker(list(replies))
+        session, file = started(self.folder, model, "go", interrupts=interrupts,
+                                extra=options.pop("extra", (Counter(),)), **options)
+        with file, interrupts:
+            outcome = session.turn("go")
+        self.told_alike(session)
+        return outcome, session
+
+    def told_alike(self, session: Any) -> None:
+        """Trace and history have the same messages, and the records are true."""
+        trace = read_trace(session.path)
+        self.assertEqual(trace.messages(), session.agent.history)
+        session.window.take_in(session.agent.history)
+        *_, (_, view) = rebuild(trace.records, session.window.state.estimate)
+        self.assertEqual(view.entries, session.window.view.entries)
+        self.assertEqual([], list(pairing_faults(session.agent.history)))
+        self.assertEqual([], [finding for finding in audit(
+            [Line(*pair) for pair in enumerate(trace.records, 1)], goes_on=True)
+            if finding.kind != "transcript"])
+
+    def test_in_a_model_call_nothing_of_the_answer_is_kept(self) -> None:
+        """The history ends with what was asked."""
+        outcome, session = self.interrupted(interrupt)
+        self.assertEqual("interrupted", outcome.reason)
+        self.assertEqual("user", session.agent.history[-1]["role"])
+
+    def test_in_a_tool_the_call_and_all_behind_it_get_a_result(self) -> None:
+        """One that was done keeps its own."""
+        class Breaking(Counter):
+            def __call__(self, n: int = 0) -> str:
+                if n == 2:
+                    interrupt()
+                return super().__call__(n)
+
+        tool = Breaking(lines=1)
+        outcome, session = self.interrupted(counting(1, 2, 3), extra=(tool,))
+        self.assertEqual(("interrupted", [1]), (outcome.reason, tool.runs))
+        codes = [message.get("error", {}).get("code") for message in session.agent.history[-3:]]
+        self.assertEqual([None, "INTERRUPTED", "INTERRUPTED"], codes)
+
+    def test_the_next_turn_is_a_new_step_and_legal(self) -> None:
+        """What the user says next goes to the model with the results."""
+        _, session = self.interrupted(counting(1), interrupt)
+        model = Speaker([Reply("well")])
+        session, file = taken_up(session.path, model)
+        with file:
+            self.assertEqual(1, session.step)
+            self.assertTrue(session.turn("go on then").done)
+        self.assertEqual(["tool", "user"], [message["role"] for message in model.asked[0][-2:]])
+
+    def test_at_any_line_of_the_program_trace_and_history_stay_one(self) -> None:
+        """A session is interrupted at so many random lines of the program's own code. Where
+        it can go on it goes on, and resumed it comes to the same history."""
+        lines = self.run_with(None)
+        draw = random.Random(7)
+        seen = set()
+        for place in sorted(draw.randrange(lines) for _ in range(PLACES)):
+            with self.subTest(line=place):
+                seen.add(self.run_with(place))
+        self.assertEqual({"interrupted", "final_answer"}, seen)
+
+    def run_with(self, place: int | None) -> Any:
+        """Run a session with an interrupt at the line number `place` that is executed: how
+        it ended. None: without one, how many lines there were."""
+        interrupts = Interrupts()
+        model = Speaker([counting(1, 2), counting(3), counting(4, 5), counting(6), Reply("done")])
+        session, file = started(self.folder, model, "go", interrupts=interrupts,
+                                window=3_400, extra=(Counter(),))
+        count = 0
+
+        def step(frame: Any, event: str, argument: Any) -> Any:
+            nonlocal count
+            if event == "line":
+                if count == place:
+                    interrupt()
+                count += 1
+            return step if "mini_agent" in frame.f_code.co_filename else None
+
+        with file, interrupts:
+            before, _ = sys.gettrace(), sys.settrace(step)
+            try:
+                outcome = session.turn("go")
+            finally:
+                sys.settrace(before)
+            self.told_alike(session)
+            if place is None:
+                return count
+            if interrupts.pending:  # it came behind the last wait
+                interrupts.pending = False
+            if outcome.reason == "interrupted":
+                model.replies = [Reply("went on")]
+                self.assertTrue(session.turn().done)
+            self.assertEqual([], open_calls(session.agent.history))
+            self.told_alike(session)
+        resumed, file = taken_up(session.path, Speaker(), extra=(Counter(),))
+        file.close()
+        self.assertEqual(session.agent.history, resumed.agent.history)
+        return outcome.reason
+
+
+if __name__ == "__main__":
+    unittest.main()
