@@ -1,68 +1,83 @@
 """Milestone 3: how likely it is that a word or a line will be used again.
 
-`CHANCES` is the table that the digest goes by. Its numbers were counted on 50
-recorded coding sessions of ten agents: of all identifiers in a message, the share
-that the assistant wrote into a call within the next 80 messages, by what could be
-known of them before. Nothing is trained: `DOCUMENT_FREQUENCY` is the plain variant,
-where a word is worth the more the fewer messages have it, and costs half a point.
+`CHANCES` is what the digest goes by. Its numbers were counted on 50 recorded coding
+sessions of ten agents: of all identifiers in a history, the share that the assistant
+wrote into a call within the next 80 messages, by what could be known of them before;
+those of paths and lines on a part of these. Nothing is trained, and little depends on
+any single number: halved or doubled, each moves far recall by less than half a point.
+`document frequency` is the plain variant: a word is worth the more the fewer messages
+have it.
 
-What stands in more than a fifth of the messages (and more than six) nobody has to
-look up: it is worth nothing, as in the measure. What is left out: how a line gets
-chosen (`coverage.py`).
+What stands in more than a fifth of the messages (and more than six) nobody has to look
+up: it is worth nothing, as in the measure. What is left out: how lines get chosen
+(`coverage.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Collection
+from dataclasses import dataclass
 
 from .index import HistoryIndex
-from .units import DEFINITION, FAULT, IMPORT, PLAIN
+from .units import BARE, DEFINITION, FAULT, IMPORT, PLAIN
 
-CHANCES = {
-    # An identifier, by the number of assistant messages that have it ...
-    "used": (0.0, .041, .084, .163),          # never (see `unused`), once, twice, more often
-    # ... and one that the assistant never wrote, by the number of other messages.
-    "unused": (0.0, .012, .030, .065),        # none, one, two, more
-    # A path that the assistant has used, times that: files that were touched are
-    # touched again.
-    "path": 3.0,
-    # Its age: messages since the newest that has it.
-    "young": (25, 1.85),                      # up to this age times that
-    "old": (150, .5),                         # from this age on times that
-    # A line, by its kind: that it is quoted as a whole.
-    "line": {PLAIN: .008, DEFINITION: .034, IMPORT: .079, FAULT: .02},
-    # The same for a line that the assistant has written before.
-    "quoted": 2.0,
-}
 RARE, SHARE = 6, 5  # worth something in at most 6, or a fifth, of the messages
 
-Price = Callable[[int], float]
+
+@dataclass(frozen=True)
+class Chances:
+    """Chances of use within the next 80 messages, and factors on them.
+
+    `used`: of a word by how many messages of the assistant have it (0, 1, 2, more).
+    `seen`: of one that the assistant never wrote, by how many lines have it (0 to 5 and
+    more). `path`: factor for a used word with a slash: files that were touched are
+    touched again. `young`, `old`: (messages since the newest that has it, factor).
+    `line`: that a line is quoted as a whole, by its kind; `quoted`: factor for a line
+    that the assistant has written before.
+    """
+
+    used: tuple[float, ...] = (.0, .041, .084, .163)
+    seen: tuple[float, ...] = (.0, .012, .030, .030, .030, .065)
+    path: float = 3.0
+    young: tuple[int, float] = (25, 1.85)
+    old: tuple[int, float] = (150, .5)
+    line: tuple[tuple[int, float], ...] = (
+        (PLAIN, .008), (DEFINITION, .034), (IMPORT, .079), (FAULT, .020), (BARE, .0))
+    quoted: float = 2.0
 
 
-def word_price(index: HistoryIndex, kind: str = "chances") -> Price:
-    """A function from the number of a word to what it is worth now."""
-    names, path = index.names, CHANCES["path"]
-    used, read, newest, now = index.used, index.read, index.newest, len(index)
+CHANCES = Chances()
+
+
+def word_chances(index: HistoryIndex, words: Collection[int], table: Chances = CHANCES,
+                 ) -> dict[int, float]:
+    """What each of these words is worth now."""
+    used, seen, read, newest, names = (index.used, index.seen, index.read, index.newest,
+                                       index.names)
     limit = max(RARE, index.others / SHARE)
-    if kind == "frequency":
-        return lambda word: math.log(limit / read[word] + 1) if 0 < read[word] <= limit else 0.0
-    by_use, by_sight = CHANCES["used"], CHANCES["unused"]
-    (young, more), (old, less) = CHANCES["young"], CHANCES["old"]
-
-    def price(word: int) -> float:
-        if not 0 < read[word] <= limit:
-            return 0.0
-        chance = by_use[min(used[word], 3)] if used[word] else by_sight[min(read[word], 3)]
-        if used[word] and "/" in names[word]:
-            chance *= path
-        age = now - newest[word]
-        return chance * (more if age <= young else less if age >= old else 1.0)
-
-    return price
+    young, old = len(index) - table.young[0], len(index) - table.old[0]
+    by_use, often = table.used, len(table.used) - 1
+    by_sight, plain = table.seen, len(table.seen) - 1
+    fresh, path, stale = table.young[1], table.path, table.old[1]
+    return {word: 0.0 if not 0 < read[word] <= limit else
+            ((by_use[used[word] if used[word] < often else often]
+              * (path if "/" in names[word] else 1.0)) if used[word]
+             else by_sight[seen[word] if seen[word] < plain else plain])
+            * (fresh if newest[word] >= young else 1.0 if newest[word] > old else stale)
+            for word in words}
 
 
-def line_chance(index: HistoryIndex, number: int) -> float:
-    """How likely it is that a line is quoted as a whole."""
-    chance = CHANCES["line"][index.kinds[number]]
-    return chance * CHANCES["quoted"] if index.quoted[number] else chance
+def word_rarities(index: HistoryIndex, words: Collection[int]) -> dict[int, float]:
+    """The plain variant: the logarithm of how many times rarer than the limit a word is."""
+    limit = max(RARE, index.others / SHARE)
+    return {word: math.log(limit / index.read[word] + 1) if 0 < index.read[word] <= limit else 0.0
+            for word in words}
+
+
+def line_chances(index: HistoryIndex, lines: Collection[int], table: Chances = CHANCES,
+                 ) -> dict[int, float]:
+    """How likely it is that each of these lines is quoted as a whole."""
+    kinds, quoted, chance = index.kinds, index.quoted, dict(table.line)
+    return {line: chance[kinds[line]] * (table.quoted if quoted[line] else 1.0)
+            for line in lines}

@@ -12,30 +12,19 @@ where the chances come from (`chances.py`), what is made of the lines (`digest.p
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappushpop
 
-from .chances import Price, line_chance, word_price
+from .chances import line_chances, word_chances, word_rarities
 from .index import HistoryIndex
+from .units import BARE
 
 HEADING = 10   # tokens of the handle over the first line of a message
-REACH = 10     # so many times the room of what is kept are the newest lines looked at
-USED = 2_000    # words; of those used last, the lines are looked at wherever they stand
+REACH = 6      # so many times the room of what is kept are the newest lines looked at
+USED = 2_000   # words; of those used last, the lines are looked at wherever they stand
 
 
-class Prices(dict[int, float]):
-    """What each word is worth: asked once, and nothing from when on it is held."""
-
-    def __init__(self, price: Price, held: Iterable[int]) -> None:
-        super().__init__(dict.fromkeys(held, 0.0))
-        self._price = price
-
-    def __missing__(self, word: int) -> float:
-        worth = self[word] = self._price(word)
-        return worth
-
-
-def choose(index: HistoryIndex, candidates: Collection[int], held: Iterable[int], room: float, *,
+def choose(index: HistoryIndex, lines: Collection[int], held: Iterable[int], room: float, *,
            value: str = "chances", coverage: bool = True, heading: int = HEADING) -> list[int]:
     """Line numbers, the best first, of about `room` tokens together with their headings.
 
@@ -43,50 +32,56 @@ def choose(index: HistoryIndex, candidates: Collection[int], held: Iterable[int]
     each line that has it.
     """
     words_in, costs, last = index.words_in, index.costs, index.last
-    prices = Prices(word_price(index, value), held)
-    worth = prices.__getitem__
-    quote = {number: line_chance(index, number) for number in candidates}
-    heap = [(-(sum(map(worth, words_in[number])) + chance) / costs[number], number)
-            for number, chance in quote.items()]
+    words = set[int]().union(*map(words_in.__getitem__, lines))
+    worth = word_rarities(index, words) if value == "frequency" else word_chances(index, words)
+    worth.update(dict.fromkeys(words.intersection(held), 0.0))
+    worth_of = worth.__getitem__
+    quote = line_chances(index, lines)
+    heap = [(-(sum(map(worth_of, words_in[line])) + chance) / costs[line], line)
+            for line, chance in quote.items()]
     heapify(heap)
     opened: set[int] = set()
     chosen: list[int] = []
-    number = heappop(heap)[1] if heap else None
-    while number is not None and room > 0:
-        cost = costs[number] + (0 if last[number] in opened else heading)
-        density = (sum(map(worth, words_in[number])) + quote[number]) / cost
-        best = heappushpop(heap, (-density, number))[1]
-        if best != number:
-            number = best
+    line = heappop(heap)[1] if heap else None
+    while line is not None and room > 0:
+        cost = costs[line] if last[line] in opened else costs[line] + heading
+        gain = sum(map(worth_of, words_in[line])) + quote[line]
+        best = heappushpop(heap, (-gain / cost, line))[1]
+        if best != line:
+            line = best
             continue
-        chosen.append(number)
-        opened.add(last[number])
+        chosen.append(line)
+        opened.add(last[line])
         room -= cost
         if coverage:
-            prices.update(dict.fromkeys(words_in[number], 0.0))
-        number = heappop(heap)[1] if heap else None
+            for word in words_in[line]:
+                worth[word] = 0.0
+        line = heappop(heap)[1] if heap else None
     return chosen
 
 
-def candidates(index: HistoryIndex, covered: Iterable[int], room: float) -> set[int]:
+def candidates(index: HistoryIndex, covered: Sequence[int], room: float) -> set[int]:
     """The lines of these messages (rising) that are worth a look.
 
-    All of the newest ones, and of older ones those that have a word that was used lately:
-    what a choice costs does not grow with the session.
+    All of the newest messages, and of older ones those that have a word which was used
+    lately: what a choice costs does not grow with the session.
     """
-    gone = covered if isinstance(covered, set) else set(covered)
+    gone = set(covered)
     found: set[int] = set()
     left = REACH * room
-    for message in sorted(gone, reverse=True):
-        found.update(_newest(index, index.lines[message], message))
-        left -= sum(index.costs[number] for number in index.lines[message])
+    for message in reversed(covered):
+        found.update(_telling(index, index.lines[message], message))
+        left -= index.sizes[message]
         if left < 0:
             break
     for word in index.recently_used(USED):
-        if index.last[index.home[word]] in gone:
-            found.add(index.home[word])
+        line = index.home[word]
+        if index.last[line] in gone:
+            found.update(_telling(index, (line,), index.last[line]))
     return found
 
 
-def _newest(index: HistoryIndex, numbers: Iterable[int], message: int) -> Iterator[int]:
-    return (number for number in numbers if index.last[number] == message)
+def _telling(index: HistoryIndex, lines: Iterable[int], message: int) -> Iterator[int]:
+    """Lines that stand in no later message, and are more than a word that their handle has."""
+    last, kinds = index.last, index.kinds
+    return (line for line in lines if last[line] == message and kinds[line] != BARE)

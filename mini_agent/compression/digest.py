@@ -9,8 +9,10 @@ they are, and the users' words, which stay as far as the policy says.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain
 from typing import ClassVar
 
 from ..messages import calls_of, groups, text_of, user
@@ -22,7 +24,6 @@ from .view import Change, Entry, View
 
 LEAST = 20     # a digest gets a window's 20th even where the tail leaves nothing
 CARD = 8       # an 8th of the digest at most is for the card
-FIT = .97      # of the room is filled at first, since costs of lines are rough
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,9 @@ class CoverageDigest:
         """A digest of at most `limit` tokens, as far as pins and header allow."""
         index = scene.index.grow()
         top = self._top(scene, covered, limit)
-        room = FIT * (limit - scene.estimate.message(user(top)))
-        held = {word for entry in kept for word in words_of(index, entry)}
+        above = scene.estimate.message(user(top))
+        room = limit - above
+        held = set[int]().union(*(words_of(index, entry) for entry in kept))
         chosen = choose(index, candidates(index, covered, room), held, room,
                         value=self.value, coverage=self.coverage)
         while True:
@@ -79,7 +81,7 @@ class CoverageDigest:
             entry = scene.entry(user(body), covered, "summary")
             if entry.tokens <= limit or not chosen:
                 return entry
-            del chosen[int(len(chosen) * FIT * limit / entry.tokens):]
+            chosen = first_part(index, chosen, (limit - above) / (entry.tokens - above + 1))
 
     def _top(self, scene: Scene, covered: Sequence[int], limit: int) -> str:
         way_back = "tool" if "read_result" in scene.tools else "log"
@@ -110,8 +112,14 @@ def words_of(index: HistoryIndex, entry: Entry) -> Iterable[int]:
     """The numbers of the words that an entry holds."""
     if entry.how != "verbatim":
         return index.words_of(text_of(entry.message))
-    return (word for message in entry.stands_for for number in index.lines[message]
-            for word in index.words_in[number])
+    message, = entry.stands_for
+    return chain.from_iterable(map(index.words_in.__getitem__, index.lines[message]))
+
+
+def first_part(index: HistoryIndex, chosen: list[int], share: float) -> list[int]:
+    """The first of these lines that make up a share, below 1, of their cost; fewer than all."""
+    total = list(accumulate(index.costs[line] for line in chosen))
+    return chosen[:min(len(chosen) - 1, bisect_right(total, share * total[-1]))]
 
 
 def copied(scene: Scene, chosen: Iterable[int]) -> Iterator[str]:

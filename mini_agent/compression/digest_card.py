@@ -1,64 +1,64 @@
 """Milestone 3: the card on top of a digest, for whoever reads it.
 
 What the users said (as far as it does not stand in the view anyway), which files were
-read and changed and where, what the assistant concluded last, what failed last. Each
-line has its handle. All of it is quoted; none of it grows with the session. What is
-left out: the state of the work (`card.py` keeps that for other strategies).
+read and changed and where, what the assistant said last, what failed last: each line
+with its handle, each quoted, none growing with the session. What is left out: the
+state of the work (`card.py` keeps that for other strategies).
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from ..actions import CHANGED
+from ..actions import CHANGED, READ
 from ..errorlines import error_points
 from ..extract import clip
 from ..words import rows_of
 from .scene import Scene
 
-USERS, FILES, CONCLUSIONS, ERRORS = 6, 12, 3, 3  # lines of each part, the newest
+USERS, FILES, SAID, ERRORS = 6, 12, 3, 3  # lines of each part, the newest
 PLACES = 4     # handles of a file, the newest
-LOOKED = 200   # messages that are looked through for the last conclusions and errors
+LOOKED = 200   # messages that are looked through for what was said and what failed last
 
 
 def card(scene: Scene, covered: Sequence[int], room: int) -> list[str]:
-    """The lines of a card of at most `room` tokens; the newest of each part come first."""
-    parts = [("digest_users", list(islice(_users(scene, covered), USERS))),
-             ("digest_files", list(islice(_files(scene, covered), FILES))),
-             ("digest_conclusions", list(islice(_conclusions(scene, covered), CONCLUSIONS))),
-             ("digest_errors", list(islice(_errors(scene, covered), ERRORS)))]
-    while any(found for _, found in parts):
-        lines = [line for key, found in parts if found for line in (scene.texts(key), *found)]
+    """The lines of a card of at most `room` tokens about these messages (rising).
+
+    Where it would be larger, the longest part loses its oldest line, and so on.
+    """
+    parts = {key: list(islice(found(scene, covered), most)) for key, found, most in (
+        ("digest_users", _users, USERS), ("digest_files", _files, FILES),
+        ("digest_said", _said, SAID), ("digest_errors", _errors, ERRORS))}
+    while any(parts.values()):
+        lines = [line for key, part in parts.items() if part for line in (scene.texts(key), *part)]
         if scene.estimate.text("\n".join(lines)) <= room:
             return lines
-        longest = max((found for _, found in parts), key=len)
-        longest.pop()
+        max(parts.values(), key=len).pop()
     return []
 
 
 def _users(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
-    for index in reversed(covered):
-        message = scene.history[index]
-        if message["role"] == "user":
-            yield f"#{index}: {clip(message['content'])}"
+    for index in reversed(scene.index.users):
+        if _has(covered, index):
+            yield f"#{index}: {clip(scene.history[index]['content'])}"
 
 
 def _files(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
     """`src/app.py: changed #15 #20, read #12`, the file touched last first."""
-    first, last = covered[0], covered[-1]
     for path, deeds in reversed(scene.index.files.items()):
-        done = {"changed": [], "read": []}
+        places: dict[str, list[str]] = {CHANGED: [], READ: []}
         for index, what in reversed(deeds):
-            if first <= index <= last:
-                done["changed" if what == CHANGED else "read"].append(f"#{index}")
-        said = [scene.texts(f"digest_{what}", where=" ".join(reversed(where[:PLACES])))
-                for what, where in done.items() if where]
+            if len(places[what]) < PLACES and _has(covered, index):
+                places[what].append(f"#{index}")
+        said = [scene.texts(f"digest_{what}", where=" ".join(reversed(where)))
+                for what, where in places.items() if where]
         if said:
             yield f"{clip(path)}: {', '.join(said)}"
 
 
-def _conclusions(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
+def _said(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
     for index in covered[:-LOOKED - 1:-1]:
         message = scene.history[index]
         if message["role"] == "assistant" and message["content"].strip():
@@ -66,10 +66,15 @@ def _conclusions(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
 
 
 def _errors(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
-    """The line that says what was wrong, of each result that failed."""
+    """Of each result that failed the line that says what was wrong."""
     for index in covered[:-LOOKED - 1:-1]:
         message = scene.history[index]
         if message["role"] == "tool" and message.get("error"):
-            rows = rows_of(message["content"])
-            points = error_points(rows) or [0]
-            yield f"#{index} {scene.index.labels[index]}: {clip(rows[points[0]] if rows else '')}"
+            rows = [row for row in rows_of(message["content"]) if row.strip()] or [""]
+            point = next(iter(error_points(rows)), 0)
+            yield f"#{index} {scene.index.labels[index]}: {clip(rows[point])}"
+
+
+def _has(rising: Sequence[int], index: int) -> bool:
+    at = bisect_left(rising, index)
+    return at < len(rising) and rising[at] == index

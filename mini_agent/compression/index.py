@@ -21,7 +21,7 @@ from itertools import islice
 from ..actions import described, kind, target
 from ..messages import Message, calls_of, text_of
 from ..words import GENERAL, pieces, words
-from .units import kind_of, units
+from .units import BARE, kind_of, units
 
 BYTES_A_TOKEN = 4  # of UTF-8: rough, but lines are only weighed against each other
 
@@ -29,17 +29,21 @@ BYTES_A_TOKEN = 4  # of UTF-8: rough, but lines are only weighed against each ot
 class HistoryIndex:
     """Lines, words, calls and files of a history. All lists grow, none is changed by others.
 
-    By message: `lines` (numbers, in order), `labels` (the call that it made or answers).
+    By message: `lines` (numbers, in order), `sizes` (tokens of these, roughly), `labels`
+    (the call that it made or answers).
     By line: `texts`, `words_in` (numbers, each once), `kinds`, `costs` (tokens, roughly),
     `last` (the newest message that has it), `quoted` (how many assistant messages have it).
-    By word: `names`, `used` (how many assistant messages have it), `read` (how many others),
+    By word: `names`, `used` (how many assistant messages have it), `read` (how many others,
+    and `seen` in how many lines of these),
     `newest` (the newest message that has it), `home` (the newest line that has it).
     `files`: by path what was done to it where, (message, deed); the newest path last.
+    `users`: the messages of users.
     """
 
     def __init__(self, history: Sequence[Message]) -> None:
         self._history = history
         self.lines: list[tuple[int, ...]] = []
+        self.sizes: list[float] = []
         self.labels: list[str] = []
         self.texts: list[str] = []
         self.words_in: list[tuple[int, ...]] = []
@@ -50,8 +54,10 @@ class HistoryIndex:
         self.names: list[str] = []
         self.used: list[int] = []
         self.read: list[int] = []
+        self.seen: list[int] = []
         self.newest: list[int] = []
         self.home: list[int] = []
+        self.users: list[int] = []
         self.others = 0  # messages that are not the assistant's
         self.files: dict[str, list[tuple[int, str]]] = {}
         self._line_numbers: dict[str, int] = {}
@@ -85,17 +91,24 @@ class HistoryIndex:
         mine = message["role"] == "assistant"
         numbers = tuple(self._line(unit, "error" in message) for unit in units(text_of(message)))
         self.lines.append(numbers)
+        self.sizes.append(sum(self.costs[number] for number in numbers))
         self.others += not mine
+        if message["role"] == "user":
+            self.users.append(index)
         held: dict[int, int] = {}
         for number in numbers:
             self.last[number] = index
             self.quoted[number] += mine
             held.update(dict.fromkeys(self.words_in[number], number))
+            if not mine:
+                for word in self.words_in[number]:
+                    self.seen[word] += 1
         counts = self.used if mine else self.read
         for word, number in held.items():
             counts[word] += 1
             self.newest[word] = index
-            self.home[word] = number
+            if self.kinds[number] != BARE or not self.used[word] + self.read[word] > 1:
+                self.home[word] = number
         if mine:
             for word in held:
                 self._recently.pop(word, None)
@@ -126,7 +139,7 @@ class HistoryIndex:
         if piece in GENERAL or next(words(piece), None) != piece:
             return None
         self.names.append(piece)
-        for facts in (self.used, self.read, self.newest, self.home):
+        for facts in (self.used, self.read, self.seen, self.newest, self.home):
             facts.append(0)
         return len(self.names) - 1
 
@@ -135,7 +148,8 @@ class HistoryIndex:
             waiting = self._open.get(message.get("tool_call_id", ""))
             label, path, deed = waiting.popleft() if waiting else (message["name"], "", "")
             if deed and "error" not in message:
-                self.files[path] = [*self.files.pop(path, ()), (index, deed)]
+                deeds = self.files[path] = self.files.pop(path, [])
+                deeds.append((index, deed))
             self.labels.append(label)
             return
         self._open = {}

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from ..errorlines import STATED, error_weight
 
-PLAIN, DEFINITION, IMPORT, FAULT = range(4)  # kinds of units
+PLAIN, DEFINITION, IMPORT, FAULT, BARE = range(5)  # kinds of units; BARE is a word alone
 MIN_CHARS = 3      # of a line that can say anything
 MIN_ALONE = 24     # of a line that says something without the next one
 MAX_JOINED = 120   # of lines that take in one more
@@ -43,7 +43,8 @@ def spans(text: str) -> Iterator[tuple[int, int]]:
         start, line = match.start(), match.group().rstrip()
         size = last - first
         if _is_copied(line) and len(line) <= MAX_CHARS:
-            if size and size < MAX_JOINED and (size < MIN_ALONE or " " not in line):
+            if size and size < MAX_JOINED and (size < MIN_ALONE or " " not in line
+                                               or " " not in text[first:last]):
                 last = start + len(line)
                 continue
             if size:
@@ -68,6 +69,8 @@ def kind_of(unit: str, failed: bool = False) -> int:
     """What a unit of code or output is, as far as it can be seen from it alone."""
     if failed and error_weight(unit) == STATED:
         return FAULT
+    if len(unit.split(None, 1)) < 2:
+        return BARE
     numbered = _NUMBERED.match(unit)
     at = numbered.end() if numbered else 0
     if _IMPORT.match(unit, at):
