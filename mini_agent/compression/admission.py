@@ -9,7 +9,7 @@ helps, `last_resort` cuts seen ones too. What is left out: all that is old (`dig
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -129,35 +129,36 @@ class Pieces:
         chosen = choose(self._index, places, (), room, heading=0)
         return list(dict.fromkeys([*ends, *(places[number] for number in chosen)]))
 
-    def render(self, best: Sequence[int], texts: Texts) -> tuple[str, int, int]:
+    def render(self, best: Iterable[int], texts: Texts) -> tuple[str, int, int]:
         """The text of these pieces with the gaps marked; the rows and characters kept of it."""
         content, out = self._content, list[str]()
         rows = chars = end = 0
         for start, stop in self._ranges(best, texts):
-            gap = content[end:start]
-            out += [_mark(gap, texts), content[start:stop]]
-            rows += content.count("\n", start, stop) + (end == 0 or "\n" in gap)
+            out += [self._mark(end, start, texts), content[start:stop]]
+            rows += content.count("\n", start, stop) + (end == 0 or "\n" in content[end:start])
             chars += stop - start
             end = stop
-        return "".join([*out, _mark(content[end:], texts)]), rows, chars
+        return "".join([*out, self._mark(end, len(content), texts)]), min(rows, self.rows), chars
 
-    def _ranges(self, best: Sequence[int], texts: Texts) -> list[tuple[int, int]]:
+    def _ranges(self, best: Iterable[int], texts: Texts) -> list[tuple[int, int]]:
         """Where the kept text begins and ends: no gap is smaller than its mark."""
         found: list[tuple[int, int]] = []
-        for at in sorted(best):
-            start, stop = self._spans[at]
-            end = found[-1][1] if found else 0
-            if start - end <= len(_mark(self._content[end:start], texts)):
-                start = found.pop()[0] if found else 0
+        end, length = 0, len(self._content)
+        for start, stop in (*(self._spans[at] for at in sorted(best)), (length, length)):
+            if start - end <= len(self._mark(end, start, texts)) or not self._content[
+                    end:start].strip():
+                start = found.pop()[0] if found else end
             found.append((start, stop))
-        return found
+            end = stop
+        return [(start, stop) for start, stop in found if start < stop]
 
-
-def _mark(gap: str, texts: Texts) -> str:
-    """What stands for a gap: so many lines, or characters where a line is in pieces."""
-    before, *between, after = gap.split("\n") if "\n" in gap else (gap, "")
-    if not gap.strip():
-        return ""
-    if between and not before.strip() and not after.strip():
-        return f"\n{texts('clip_gap', count=len(between))}\n{after}"
-    return f"\n{texts('admitted_gap', count=len(gap))}\n"
+    def _mark(self, start: int, stop: int, texts: Texts) -> str:
+        """What stands for a gap: so many lines, or characters where it cuts into one."""
+        gap = self._content[start:stop]
+        if not gap.strip():
+            return ""
+        first, last = "\n" * (start > 0), "\n" * (stop < len(self._content))
+        rows = ("\n" * (not first) + gap + "\n" * (not last)).split("\n")
+        if len(rows) > 2 and not rows[0].strip() and not rows[-1].strip():
+            return f"{first}{texts('clip_gap', count=len(rows) - 2)}{last}{rows[-1]}"
+        return f"{first}{texts('admitted_gap', count=len(gap))}{last}"

@@ -18,7 +18,8 @@ MIN_ALONE = 24     # of a line that says something without the next one
 MAX_JOINED = 120   # of lines that take in one more
 MAX_CHARS = 300    # of a unit; a longer line is cut behind a blank
 
-_IMPORT = re.compile(r"(?:import|from|use|require|#include|using|package)\b")
+_IMPORT = re.compile(r"import\b|from\s+\S+\s+import\b|#include\b|require\b|use\s+\S+(?:::|;)"
+                     r"|(?:using|package)\s+[\w.]+;?\s*$")
 _DEFINITION = re.compile(
     r"(?:(?:export|default|public|private|protected|static|async|abstract|pub(?:\(\w+\))?)\s+)*"
     r"(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|const|let|var)\s+\w")

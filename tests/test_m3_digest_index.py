@@ -1,0 +1,247 @@
+"""Milestone 3: the index beside the history, the units, the choice of lines."""
+
+from __future__ import annotations
+
+import random
+import unittest
+
+from mini_agent.compression.admission import Pieces, common_size
+from mini_agent.compression.chances import CHANCES, line_chances, word_chances, word_rarities
+from mini_agent.compression.coverage import REACH, USED, candidates, choose
+from mini_agent.compression.index import HistoryIndex
+from mini_agent.compression.units import (BARE, DEFINITION, FAULT, IMPORT, MAX_CHARS, PLAIN, kind_of,
+                                          spans, units)
+from mini_agent.messages import Message, assistant, call, text_of, tool_result, user
+from mini_agent.texts import Texts
+from mini_agent.words import rows_of
+
+from .histories import random_messages
+from .test_m3_digest import session
+
+
+def facts(index: HistoryIndex) -> dict[str, object]:
+    """All that an index knows."""
+    return {name: list(value.items()) if isinstance(value, dict) else value
+            for name, value in vars(index).items() if name != "_history"}
+
+
+def made(*texts: str, role: str = "tool") -> tuple[HistoryIndex, list[Message]]:
+    """An index of messages with these texts."""
+    history = [tool_result("c", "read", text) if role == "tool" else assistant(text)
+               for text in texts]
+    return HistoryIndex(history).grow(), history
+
+
+class Index(unittest.TestCase):
+    """A cache of facts: it grows with the history and never disagrees with it."""
+
+    def test_an_index_that_has_grown_equals_a_fresh_one(self) -> None:
+        """Whatever the steps in which it grew, on 200 random sessions and a made one."""
+        for seed in range(200):
+            rng = random.Random(seed)
+            messages = list(random_messages(rng)) if seed else session(60)
+            history: list[Message] = []
+            grown = HistoryIndex(history)
+            while len(history) < len(messages):
+                history += messages[len(history):len(history) + rng.randint(1, 4)]
+                grown.grow()
+            self.assertEqual(facts(grown), facts(HistoryIndex(messages).grow()))
+
+    def test_a_line_belongs_to_the_newest_message_that_has_it(self) -> None:
+        """Read twice, it is kept once, and its handle is the newer one."""
+        index, _ = made("the_name = first_value(1)", "other_name = 2 + 2",
+                        "the_name = first_value(1)")
+        line = index.texts.index("the_name = first_value(1)")
+        self.assertEqual(index.last[line], 2)
+        self.assertEqual(len(index.texts), 2)
+
+    def test_counts_tell_who_wrote_a_word_and_who_had_it(self) -> None:
+        """Use is by messages of the assistant, sight by lines of the others."""
+        history = [tool_result("a", "read", "path/to_it is the first one\npath/to_it is the second one"),
+                   assistant("I edit", [call("b", "edit", {"path": "path/to_it"})]),
+                   user("path/to_it is right")]
+        index = HistoryIndex(history).grow()
+        word = index.names.index("path/to_it")
+        self.assertEqual((index.used[word], index.read[word], index.seen[word],
+                          index.newest[word]), (1, 2, 3, 2))
+
+    def test_files_are_listed_by_what_was_done_and_when(self) -> None:
+        """A failed edit is none; the file touched last stands last."""
+        history: list[Message] = []
+        for n, (name, path, error) in enumerate((
+                ("read_file", "a.py", None), ("edit_file", "b.py", None), ("read_file", "a.py", None),
+                ("edit_file", "c.py", {"code": "NO", "message": "no"}))):
+            history += [assistant("", [call(str(n), name, {"path": path})]),
+                        tool_result(str(n), name, "x", error)]
+        index = HistoryIndex(history).grow()
+        self.assertEqual(list(index.files.items()),
+                         [("b.py", [(3, "changed")]), ("a.py", [(1, "read"), (5, "read")])])
+
+    def test_results_in_another_order_and_ids_used_twice_get_their_own_labels(self) -> None:
+        """A result is labelled with the call that it answers, as pairing has it."""
+        history = [assistant("", [call("x", "read_file", {"path": "1.py"}),
+                                  call("y", "read_file", {"path": "2.py"}),
+                                  call("x", "read_file", {"path": "3.py"})]),
+                   tool_result("y", "read_file", "2"), tool_result("x", "read_file", "1"),
+                   tool_result("x", "read_file", "3"), tool_result("z", "lost", "4")]
+        index = HistoryIndex(history).grow()
+        self.assertEqual(index.labels, [
+            "read_file 1.py; read_file 2.py; ...", "read_file 2.py", "read_file 1.py",
+            "read_file 3.py", "lost"])
+
+
+class Units(unittest.TestCase):
+    """A text in pieces that can be copied."""
+
+    def test_units_stand_in_the_text_in_order_and_within_bounds(self) -> None:
+        """On random texts; a long line comes in pieces, a word alone stays with a neighbour."""
+        for seed in range(300):
+            for message in random_messages(random.Random(seed)):
+                text, end = text_of(message), 0
+                for start, stop in spans(text):
+                    self.assertGreaterEqual(start, end)
+                    self.assertEqual(text[start:stop], text[start:stop].strip())
+                    self.assertLessEqual(stop - start, 2 * MAX_CHARS)
+                    end = stop
+
+    def test_a_word_alone_stays_with_the_line_before_it(self) -> None:
+        """A list of paths is no list of single words."""
+        self.assertEqual(units("Files found:\nsrc/a.py\nsrc/b.py\n\nThat is all of them, I think."),
+                         ["Files found:\nsrc/a.py\nsrc/b.py", "That is all of them, I think."])
+
+    def test_kinds_are_seen_through_line_numbers(self) -> None:
+        """What a tool put before a line does not hide what it is."""
+        for unit, kind in (("import os, sys", IMPORT), ("  12\u2192from a import b".strip(), IMPORT),
+                           ("7: def parse(text):", DEFINITION), ("export async function go() {",
+                                                                 DEFINITION),
+                           ("x = 1 + 2", PLAIN), ("src/app.py", BARE)):
+            self.assertEqual(kind_of(unit), kind, unit)
+        self.assertEqual(kind_of("TypeError: x is None", failed=True), FAULT)
+
+
+class Choice(unittest.TestCase):
+    """Greedy coverage per token."""
+
+    def test_a_word_that_is_held_counts_no_more(self) -> None:
+        """Of two lines with the same words one is taken before a third with a new word."""
+        index, _ = made("use alpha_one and beta_two now", "use alpha_one and beta_two then",
+                        "and only gamma_three")
+        lines = range(len(index.texts))
+        self.assertEqual([index.texts[n] for n in choose(index, lines, (), 1_000)][:2],
+                         ["use alpha_one and beta_two now", "and only gamma_three"])
+        self.assertEqual([index.texts[n] for n in choose(index, lines, (), 1_000, coverage=False)][1],
+                         "use alpha_one and beta_two then")
+        held = [index.names.index(name) for name in ("alpha_one", "beta_two")]
+        self.assertEqual(index.texts[choose(index, lines, held, 1_000)[0]], "and only gamma_three")
+
+    def test_it_is_the_plain_greedy_choice(self) -> None:
+        """The lazy heap takes what a full search at each turn would take."""
+        for seed in range(20):
+            index = HistoryIndex(session(25, seed)).grow()
+            lines = candidates(index, list(range(len(index))), 10_000)
+            self.assertEqual(choose(index, lines, (), 600, heading=0),
+                             self.greedy(index, lines, 600))
+
+    @staticmethod
+    def greedy(index: HistoryIndex, lines: set[int], room: float) -> list[int]:
+        worth = word_chances(index, range(len(index.names)))
+        quote = line_chances(index, lines)
+        left, chosen = set(lines), []
+        while left and room > 0:
+            best = min(left, key=lambda line: (-(sum(worth[word] for word in index.words_in[line])
+                                                 + quote[line]) / index.costs[line], line))
+            left.discard(best)
+            chosen.append(best)
+            room -= index.costs[best]
+            worth.update(dict.fromkeys(index.words_in[best], 0.0))
+        return chosen
+
+    def test_what_is_looked_at_does_not_grow_with_the_session(self) -> None:
+        """After ten times as many steps no more lines are candidates than the bound says."""
+        room = 300
+        for steps in (300, 3_000):
+            index = HistoryIndex(session(steps)).grow()
+            lines = candidates(index, list(range(len(index))), room)
+            largest = max(index.sizes)
+            self.assertLessEqual(sum(index.costs[line] for line in lines),
+                                 REACH * room + largest + USED * max(index.costs))
+            self.assertLessEqual(len(lines), USED + REACH * room)
+
+    def test_the_chances_are_those_of_the_table(self) -> None:
+        """Use, sight, age, paths, commonness: each as the table says."""
+        history: list[Message] = [user("start")]
+        history += [tool_result("r", "read", "was old_word here"),
+                    assistant("I use used_once and used/path.py"),
+                    tool_result("r", "read", "used_once with used/path.py and seen_often\n"
+                                + "\n".join(f"seen_often in the line number {n}" for n in range(5)))]
+        history += [user(f"common_word {n}") for n in range(9)]
+        history += [user("nothing") for _ in range(20)]
+        index = HistoryIndex(history).grow()
+        worth = word_chances(index, range(len(index.names)))
+        found = {name: worth[number] for number, name in enumerate(index.names)}
+        self.assertAlmostEqual(found["old_word"], CHANCES.seen[1])
+        self.assertAlmostEqual(found["used_once"], CHANCES.used[1])
+        self.assertAlmostEqual(found["used/path.py"], CHANCES.used[1] * CHANCES.path)
+        self.assertAlmostEqual(found["seen_often"], CHANCES.seen[5])
+        self.assertEqual(found["common_word"], 0)
+        rare = word_rarities(index, range(len(index.names)))
+        self.assertGreater(rare[index.names.index("old_word")], 0)
+        self.assertEqual(rare[index.names.index("common_word")], 0)
+
+
+class Admission(unittest.TestCase):
+    """A result in pieces, and the size to which the largest are cut."""
+
+    def test_the_counts_of_a_cut_result_are_true(self) -> None:
+        """Kept rows and characters, and what each gap leaves out, add up to the whole."""
+        texts = Texts()
+        for seed in range(200):
+            rng = random.Random(seed)
+            content = "\n".join(rng.choice(("", "}", "alpha_beta = gamma(delta)", "x" * 700,
+                                            "many words " * 60, "  indented_name = 1"))
+                                for _ in range(rng.randint(1, 30)))
+            history = [tool_result("c", "read", content)]
+            index = HistoryIndex(history).grow()
+            pieces = Pieces(content, index.lines[0], index)
+            best = pieces.by_ends()
+            rng.shuffle(best)
+            kept = set(best[:rng.randint(0, len(best))])
+            body, rows, chars = pieces.render(sorted(kept), texts)
+            self.assertLessEqual(rows, len(rows_of(content)))
+            shown = [line for line in body.split("\n") if "left out" not in line]
+            self.assertLessEqual(chars, len(content))
+            self.assertLessEqual(chars, sum(map(len, shown)) + len(shown))
+            for line in shown:
+                self.assertIn(line, content)
+            if kept == set(range(len(best))):
+                self.assertEqual(body.rstrip(), content.rstrip())
+                self.assertGreaterEqual(rows, len(rows_of(content.rstrip())))
+
+    def test_ends_and_gaps_of_a_cut_result(self) -> None:
+        """An exact rendering: indentation stays, the gap says how many lines it leaves out."""
+        content = "\n".join(f"    value_{n} = {n} + other_value_{n}" for n in range(20))
+        index = HistoryIndex([tool_result("c", "read", content)]).grow()
+        pieces = Pieces(content, index.lines[0], index)
+        body, rows, chars = pieces.render([0, 19], Texts())
+        self.assertEqual(body, "    value_0 = 0 + other_value_0\n[... 18 lines left out ...]\n"
+                               "    value_19 = 19 + other_value_19")
+        self.assertEqual((rows, chars), (2, len("    value_0 = 0 + other_value_0value_19 = 19 + other_value_19")))
+
+    def test_the_common_size_frees_what_has_to_go(self) -> None:
+        """Never too little, and no more than a token for each that is cut."""
+        self.assertEqual(common_size([10, 50, 100], 0), 100)
+        self.assertEqual(common_size([10, 50, 100], 40), 60)
+        self.assertEqual(common_size([10, 50, 100], 80), 35)
+        self.assertEqual(common_size([], 5), 0)
+        for seed in range(200):
+            rng = random.Random(seed)
+            sizes = [rng.randint(1, 500) for _ in range(rng.randint(1, 20))]
+            excess = rng.randint(1, sum(sizes))
+            size = common_size(sizes, excess)
+            freed = sum(max(0, one - size) for one in sizes)
+            self.assertGreaterEqual(freed, excess)
+            self.assertLess(freed - excess, len(sizes))
+
+
+if __name__ == "__main__":
+    unittest.main()
