@@ -176,9 +176,20 @@ class Recall(unittest.TestCase):
         self.assertEqual(desk.events("compression_skipped")[0]["reason"], "failed")
 
     def test_an_earlier_note_is_folded_into_the_next(self) -> None:
-        """There is never more than one note between two messages that stay."""
+        """Up to 100 messages there is one note between two messages that stay."""
         desk = long_session("recall", 40)
         self.assertEqual([entry.how for entry in desk.entries].count("summary"), 1)
+
+    def test_a_long_session_has_few_notes_and_each_message_is_moved_few_times(self) -> None:
+        """After 600 rounds a handful of notes stand for all, and the records stay short."""
+        desk = long_session("recall", 600)
+        notes = [entry for entry in desk.entries if entry.how == "summary"]
+        self.assertLess(len(notes), 6)
+        covered = [index for note in notes for index in note.stands_for]
+        self.assertEqual(covered, list(range(2, covered[-1] + 1)))
+        moved = sum(len(item["stands_for"]) for change in desk.events("context_compression")
+                    for item in change["entries"])
+        self.assertLess(moved, 12 * len(covered))
 
 
 class Full:

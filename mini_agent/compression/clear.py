@@ -12,7 +12,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..actions import described
 from ..messages import Call, Message, answered, calls_of
@@ -44,9 +44,8 @@ class ToolResultClearing:
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """One change for all that may go; None if it frees too little."""
-        repeats = _Repeats(view, scene.history)
         change = shorten(self.name, view, scene, self._old(view, scene),
-                         lambda entry: placeholder(entry, scene, repeats))
+                         lambda entry: placeholder(entry, view, scene))
         if change is None:
             return None
         freed = sum(view[at].tokens - entry.tokens for at, entry in change.inserts)
@@ -72,13 +71,14 @@ def last_answer(view: View) -> int:
     return max(at, 0)
 
 
-def placeholder(entry: Entry, scene: Scene, repeats: _Repeats) -> str:
+def placeholder(entry: Entry, view: View, scene: Scene) -> str:
     """What stands in the place of a cleared result: one line."""
     index, content = entry.stands_for[0], entry.message["content"]
-    before, count = repeats.before(index)
-    same = "" if before is None else scene.texts(
-        "cleared_again", count=count, index=before, was=scene.texts(
-            "cleared_equal" if scene.history[before]["content"] == content else "cleared_other"))
+    before = same_before(view, scene.history, index)
+    same = scene.texts(
+        "cleared_again", count=len(before) + 1, index=before[-1], was=scene.texts(
+            "cleared_equal" if scene.history[before[-1]]["content"] == content
+            else "cleared_other")) if before else ""
     sentence = first_sentence(answer_to(scene.history, index))
     return scene.texts(
         "cleared", index=index, call=described(entry.message["name"], call_of(scene.history, index)),
@@ -100,12 +100,8 @@ def call_of(history: Sequence[Message], index: int) -> Call | None:
         start -= 1
     if start < 0 or not calls_of(history[start]):
         return None
-    stop = index + 1
-    while stop < len(history) and history[stop]["role"] == "tool":
-        stop += 1
-    found = answered(history[start], history[start + 1:stop])
-    position = index - start - 1
-    return next((made for made, at in zip(calls_of(history[start]), found) if at == position), None)
+    return next((made for made, at in zip(calls_of(history[start]), results_of(history, start))
+                 if at == index), None)
 
 
 def answer_to(history: Sequence[Message], index: int) -> str:
@@ -124,35 +120,28 @@ def first_sentence(text: str) -> str:
     return sentence if len(sentence) <= ANSWER_CHARS else sentence[:ANSWER_CHARS] + "..."
 
 
-class _Repeats:
-    """Which results of a view come from the same call, in the order of the history."""
-
-    def __init__(self, view: View, history: Sequence[Message]) -> None:
-        self._view, self._history = view, history
-        self._found: dict[int, tuple[int | None, int]] | None = None
-
-    def before(self, index: int) -> tuple[int | None, int]:
-        """(the last result of the same call, the number of this one); (None, 1) for the first.
-
-        Looked up only when something is cleared: most proposals come to nothing.
-        """
-        if self._found is None:
-            self._found = {}
-            seen: dict[str, list[int]] = {}
-            for entry in self._view.entries:
-                if entry.message["role"] == "tool" and len(entry.stands_for) == 1:
-                    self._note(entry.stands_for[0], seen)
-        return self._found.get(index, (None, 1))
-
-    def _note(self, index: int, seen: dict[str, list[int]]) -> None:
-        made = call_of(self._history, index)
-        if made is None or self._found is None:
-            return
-        same = seen.setdefault(_key(made), [])
-        self._found[index] = (same[-1] if same else None, len(same) + 1)
-        same.append(index)
+def same_before(view: View, history: Sequence[Message], index: int) -> list[int]:
+    """The results before `index` of calls in the view that are the same as its own."""
+    wanted = call_of(history, index)
+    if wanted is None:
+        return []
+    said = (wanted["name"], wanted["arguments"])
+    found: list[int | None] = []
+    for entry in view.entries:
+        if entry.stands_for and entry.stands_for[0] >= index:
+            break
+        numbers = [number for number, made in enumerate(calls_of(entry.message))
+                   if (made["name"], made["arguments"]) == said]
+        if numbers:
+            places = results_of(history, entry.stands_for[0])
+            found += [places[number] for number in numbers]
+    return [at for at in found if at is not None and at < index]
 
 
-def _key(made: Call) -> str:
-    arguments: dict[str, Any] = made["arguments"]
-    return repr((made["name"], sorted(arguments.items(), key=lambda item: item[0])))
+def results_of(history: Sequence[Message], at: int) -> list[int | None]:
+    """For each call of the message at `at` the history index of its result."""
+    stop = at + 1
+    while stop < len(history) and history[stop]["role"] == "tool":
+        stop += 1
+    return [None if place is None else at + 1 + place
+            for place in answered(history[at], history[at + 1:stop])]

@@ -21,6 +21,7 @@ from .scene import Scene
 from .view import Change, Entry, View, dropped_by
 
 VARIANTS = ("naive", "keep_head", "whole_rounds", "snip_middle")
+LONG = 100  # messages that one note stands for before there may be a second one behind it
 Note = Callable[[Sequence[int], Scene], str]
 
 
@@ -135,11 +136,18 @@ def put_away(name: str, view: View, scene: Scene, free: Sequence[range],
 
 
 def _stretches(view: View, places: Sequence[int]) -> Iterator[list[int]]:
-    """Places without a gap between them, but for an earlier note with nothing new beside it."""
+    """Places without a gap between them. An earlier note in front stays where nothing new is
+    beside it, or where it is long and stands for more than what is new: then no message is
+    moved into another note more than a few times, however long the session."""
     for _, run in groupby(enumerate(places), _offset):
         stretch = [at for _, at in run]
-        if len(stretch) > 1 or view[stretch[0]].how != "summary":
-            yield stretch
+        sizes = [len(view[at].stands_for) for at in stretch]
+        first = 0
+        while first < len(stretch) and view[stretch[first]].how == "summary" and (
+                first + 1 == len(stretch) or sizes[first] > max(LONG, sum(sizes[first + 1:]))):
+            first += 1
+        if first < len(stretch):
+            yield stretch[first:]
 
 
 def _notes(view: View, scene: Scene, stretches: Sequence[list[int]],
