@@ -98,7 +98,7 @@ def _policy(chat: Conversation, rest: str) -> None:
     if not rest:
         now = chat.session.window.policy.name if chat.session else ""
         for name in policy_names():
-            chat.screen.tell(f"{'*' if name == now else ' '} {name}: {find_policy(name).about}")
+            chat.screen.tell(f"{name}{' (now)' if name == now else ''}: {find_policy(name).about}")
         return
     session = _session(chat)
     session.use(find_policy(rest), session.window.budget.window)

@@ -19,7 +19,7 @@ def width(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Cf")
-               else 2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+               else 2 if _is_wide(letter) else 1 for letter in text)
 
 
 def fitted(text: str, columns: int) -> str:
@@ -44,9 +44,9 @@ class Wrap:
     def feed(self, text: str, columns: int) -> str:
         """What can be written now."""
         text = self._held + text
-        end = max(text.rfind(" "), text.rfind("\n"), text.rfind("\t")) + 1
-        if len(text) - end > columns:  # no word: it need not be waited for
-            end = len(text)
+        end = len(text)
+        while end and not (text[end - 1] in " \t\n" or _is_wide(text[end - 1])):
+            end -= 1
         self._held = text[end:]
         return "".join(self._part(part, columns) for part in _PART.findall(text[:end]))
 
@@ -88,13 +88,17 @@ class Wrap:
         return self._fenced or self._line[:1] in (" ", "\t", "|")
 
 
+def _is_wide(letter: str) -> bool:
+    return unicodedata.east_asian_width(letter) in "WF"
+
+
 def _words(part: str) -> list[str]:
     """A part without blanks, cut beside each wide character."""
     if part.isascii():
         return [part]
     words = [""]
     for letter in part:
-        if unicodedata.east_asian_width(letter) in "WF":
+        if _is_wide(letter):
             words += [letter, ""]
         else:
             words[-1] += letter

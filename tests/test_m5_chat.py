@@ -1,0 +1,311 @@
+"""Milestone 5: the conversation: what is typed, told, asked for and kept."""
+
+from __future__ import annotations
+
+import random
+import unittest
+from pathlib import Path
+
+from mini_agent.chat.keyboard import Lines
+from mini_agent.chat.screen import Screen, Style, bare, joined, safe, style_of
+from mini_agent.chat.wrap import Wrap, fitted, width, wrapped
+from mini_agent.errors import ModelError, UsageError
+from mini_agent.messages import call
+from mini_agent.meter import Prices, prices
+from mini_agent.models.base import Reply
+from mini_agent.trace import read_trace
+from tests.sessions import counting
+from tests.support import FolderTest
+from tests.talks import Talk, Terminal
+
+WRITE = Reply("", (call("c", "write_file", {"path": "a.txt", "content": "one\ntwo\n"}),))
+EDIT = Reply("", (call("c", "edit_file", {"path": "a.txt", "old": "two", "new": "2"}),))
+RUN = Reply("", (call("c", "run_command", {"command": "python -c 'print(6 * 7)'"}),))
+DONE = Reply("done")
+
+
+class Screens(unittest.TestCase):
+    """What reaches a terminal."""
+
+    def test_no_control_character_of_anybody_reaches_the_terminal(self) -> None:
+        """Escapes, bells, returns, marks of direction: whole, in pieces, unfinished."""
+        draw = random.Random(1)
+        pieces = ["\x1b[31m", "\x1b]0;title\x07", "\x1bP1;2q\x1b\\", "\r", "\b", "\x9b2J", "\x00",
+                  "\u202e", "\u2066", "\x7f", "plain", "漢字", "\n", "\t", " ", "\x1b", "]52;c;"]
+        for _ in range(300):
+            out, err = Terminal(), Terminal()
+            screen = Screen(out, err, Style(columns=draw.choice([20, 80])))
+            screen.begin_answer()
+            for _ in range(draw.randrange(1, 20)):
+                text = "".join(draw.choice(pieces) for _ in range(3))
+                draw.choice([screen.answer, screen.tell, screen.row])(text)
+            screen.end_answer()
+            seen = (out.getvalue() + err.getvalue()).replace("\r\x1b[K", "").replace("\n", "")
+            self.assertEqual("", "".join(letter for letter in seen if letter != "\t"
+                                         and (letter < " " or "\x7f" <= letter <= "\x9f"
+                                              or letter in "\u202e\u2066")))
+
+    def test_what_is_asked_shows_every_character(self) -> None:
+        """What cannot be seen is shown as its escape; lines stay lines."""
+        self.assertEqual("rm \\u202egnp.txt\\x1b[8m\n-rf", bare("rm \u202egnp.txt\x1b[8m\n-rf"))
+        self.assertEqual("漢字 é\\u200b", bare("漢字 é\u200b"))
+
+    def test_a_text_in_pieces_is_wrapped_like_the_whole(self) -> None:
+        """Between words and beside wide characters; no line is too long but of one word."""
+        draw = random.Random(2)
+        for _ in range(300):
+            text = "".join(draw.choice(["word ", "a", " ", "漢", "\n", "longer_word", "é"])
+                           for _ in range(draw.randrange(60)))
+            columns = draw.choice([10, 20, 40])
+            wrap, told, rest = Wrap(), "", text
+            while rest:
+                size = draw.randrange(1, 9)
+                told += wrap.feed(rest[:size], columns)
+                rest = rest[size:]
+            told += wrap.end(columns)
+            self.assertEqual(wrapped(text, columns), told)
+            self.assertEqual("".join(text.split()), "".join(told.split()))
+            for line in told.split("\n"):
+                if not line.startswith(" "):
+                    self.assertTrue(width(line) <= columns or " " not in line.rstrip(), line)
+
+    def test_code_is_left_as_it_is(self) -> None:
+        """Indented lines, tables and what stands between fences can be copied."""
+        code = "    x = 'a long line of code'\n```\ny = 'another long line'\n```\n| a | long | row |"
+        self.assertEqual(code, wrapped(code, 10))
+
+    def test_wide_characters_take_two_columns(self) -> None:
+        """Also where a line is cut."""
+        self.assertEqual((2, 1, 0), (width("漢"), width("é"), width("\u0301")))
+        self.assertEqual("漢字...", fitted("漢字漢字漢字", 8))
+
+    def test_a_status_keeps_what_matters_most(self) -> None:
+        """Parts that do not fit are left out, the later ones first."""
+        parts = ["12 % of 200,000", "cost 0.0120", "in 8,400 out 200", "digest"]
+        self.assertEqual("12 % of 200,000 | cost 0.0120 | digest", joined(parts, 40))
+        self.assertEqual("12 % of 200,000", joined(parts, 20))
+        self.assertEqual(" | ".join(parts), joined(parts, 80))
+
+    def test_colours_and_signs_are_for_terminals_that_want_them(self) -> None:
+        """NO_COLOR, TERM=dumb, --plain, a pipe."""
+        import io
+        terminal = Terminal()
+        self.assertEqual((True, False), _look(style_of(terminal, {}, False)))
+        self.assertEqual((False, False), _look(style_of(terminal, {"NO_COLOR": "1"}, False)))
+        self.assertEqual((False, True), _look(style_of(terminal, {"TERM": "dumb"}, False)))
+        self.assertEqual((False, True), _look(style_of(terminal, {}, True)))
+        self.assertEqual((False, True), _look(style_of(io.StringIO(), {}, False)))
+
+    def test_a_stream_that_has_no_such_letters_gets_others(self) -> None:
+        """An ASCII terminal ends no session."""
+        import io
+        out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+        Screen(out, out).tell("漢 é ok")
+        out.seek(0)
+        self.assertEqual("? ? ok\n", out.read())
+
+
+def _look(style: Style) -> tuple[bool, bool]:
+    return style.color, style.plain
+
+
+class Messages(unittest.TestCase):
+    """Lines become messages."""
+
+    def made(self, *lines: str) -> list[str]:
+        maker = Lines()
+        return [message for line in lines if (message := maker.add(line)) is not None]
+
+    def test_a_backslash_goes_on_and_fences_hold_many_lines(self) -> None:
+        """Blank lines and backslashes inside of fences are part of the message."""
+        self.assertEqual(["one"], self.made("one"))
+        self.assertEqual(["one\ntwo"], self.made("one\\", "two"))
+        self.assertEqual(["a\n\nb\\", "c"], self.made('"""', "a", "", "b\\", '"""', "c"))
+
+
+class Talking(FolderTest):
+    """A conversation from its first line to its end."""
+
+    def talk(self, replies: list, lines: list, **options: object) -> Talk:
+        return Talk(self.folder, replies, lines, **options)
+
+    def test_answers_go_to_standard_output_all_else_beside_it(self) -> None:
+        """The trace is a session that has ended."""
+        talk = self.talk([counting(1), DONE, Reply("again")], ["hi", "and?"])
+        self.assertEqual(("done\nagain\n", 0), (talk.out.getvalue(), talk.status))
+        self.assertIn("> count n=1\n  ok, 0.0 s, 889 characters\n", talk.told)
+        self.assertEqual("run_end", read_trace(self.folder / "s.jsonl").records[-1]["event"])
+
+    def test_nothing_said_is_nothing_kept(self) -> None:
+        """A conversation that ends at once has no records."""
+        talk = self.talk([], [])
+        self.assertEqual((0, b""), (talk.status, (self.folder / "s.jsonl").read_bytes()))
+
+    def test_a_failed_turn_is_told_in_one_line_and_an_empty_line_tries_again(self) -> None:
+        """The session is as it was; nothing is said twice."""
+        talk = self.talk([ModelError("no route"), DONE], ["hi", ""])
+        self.assertIn("mini-agent: model_error: no route\n", talk.told)
+        self.assertEqual(talk.model.asked[0], talk.model.asked[1])
+        self.assertEqual("done\n", talk.out.getvalue())
+
+    def test_ctrl_c_once_ends_the_step_twice_the_program(self) -> None:
+        """What is said in between begins to count anew."""
+        talk = self.talk([KeyboardInterrupt()], ["hi", KeyboardInterrupt])
+        self.assertEqual(130, talk.status)
+        talk = self.talk([KeyboardInterrupt(), DONE], ["hi", "go on", KeyboardInterrupt, "/quit"])
+        self.assertEqual((0, "done\n"), (talk.status, talk.out.getvalue()))
+        self.assertIn("(Ctrl-C again ends the program)", talk.told)
+
+    def test_in_a_pipe_the_last_turn_is_the_status_and_nobody_is_asked(self) -> None:
+        """No prompt, no status line; what needs leave is denied."""
+        talk = self.talk([RUN, DONE], ["hi"], terminal=False)
+        self.assertEqual(("done\n", 0), (talk.out.getvalue(), talk.status))
+        self.assertIn("nobody is there to be asked", talk.model.asked[1][-1]["content"])
+        self.assertNotIn("% of", talk.told)
+        talk = self.talk([ModelError("down")], ["hi"], terminal=False)
+        self.assertEqual(1, talk.status)
+
+    def test_the_status_line_has_share_price_tokens_and_drift(self) -> None:
+        """As the endpoint counted them, with the user's prices."""
+        usage = {"prompt_tokens": 3_200, "completion_tokens": 100, "cached_tokens": 1_200}
+        talk = self.talk([Reply("done", usage=usage)], ["hi"], prices=Prices(3, .3, 15))
+        drift = next(read_trace(self.folder / "s.jsonl").events("model_usage"))["drift"]
+        self.assertIn("10 % of 32,000 | cost 0.0079 | in 3,200 (cached 1,200) out 100 | "
+                      f"drift {drift:+,}\n", talk.told)
+
+    def test_narrow_and_plain_nothing_is_wider_than_the_screen(self) -> None:
+        """At 40 columns, and for a screen reader: words, no bars and no signs."""
+        lines = ["hi", "/context", "/help", "/policy", "/nonsense", "/why x", "/undo"]
+        replies = [counting(1), Reply("word " * 60)]
+        talk = self.talk(replies, lines, columns=40)
+        for line in (talk.out.getvalue() + talk.told).splitlines():
+            self.assertLessEqual(width(line), 40, line)
+        plain = self.talk(replies, lines, plain=True)
+        self.assertIn("call: count n=1\nended: ok, ", plain.told)
+        self.assertNotIn("[S", plain.told)
+        self.assertNotIn("\x1b", plain.told + plain.out.getvalue())
+
+    def test_every_command_does_what_its_help_says(self) -> None:
+        """Pin, stage, compact, undo, policy, model, save, why: each in the records."""
+        copy = self.folder / "copy.jsonl"
+        talk = self.talk(
+            [*[counting(number) for number in range(8)], DONE, Reply("as two")],
+            ["hi", "/pin", "/pin parameter count 3 line 7 of", "/stage first", "/compact numbers",
+             "/undo", "/policy published", "/model two", "say it", f"/save {copy}", "/save",
+             "/why count 3", "/context", "/help", "/quit", "never said"])
+        records = read_trace(self.folder / "s.jsonl")
+        pins = list(records.events("pin"))
+        self.assertEqual([("constraint", "hi"), ("parameter", "count 3 line 7 of")],
+                         [(pin["kind"], pin["text"]) for pin in pins])
+        self.assertEqual(["first"], [stage["name"] for stage in records.events("stage")])
+        self.assertEqual(1, len(list(records.events("undo"))))
+        self.assertEqual([{"name": "published", "window": 32_000}, None], [
+            told.get("policy") for told in records.events("settings")])
+        self.assertEqual("two", list(records.events("settings"))[1]["model"])
+        self.assertIn("why count 3", talk.told)
+        self.assertIn("results", talk.told)
+        self.assertTrue((self.folder / "s.jsonl").read_bytes().startswith(copy.read_bytes()))
+        self.assertNotIn("never said", (self.folder / "s.jsonl").read_text(encoding="utf-8"))
+
+    def test_what_is_wrong_with_a_command_is_one_line(self) -> None:
+        """And changes nothing."""
+        for line, says in (("/contxt", "did you mean context"), ("/policy no", "no policy 'no'"),
+                           ("/undo", "no compression to undo"), ("/stage", "needs a name"),
+                           ("/pin never was said", "word for word"), ("/why", "empty text"),
+                           (f"/save {self.folder}", "there is a file already"),
+                           ("/save /dev/null/x", "cannot be written")):
+            with self.subTest(line):
+                talk = self.talk([DONE], ["hi", line])
+                told = [row for row in talk.told.splitlines() if row.startswith("mini-agent:")]
+                self.assertEqual(1, len(told), talk.told)
+                self.assertIn(says, talk.told.replace("\n", " "))
+        self.assertIn("say something first", self.talk([], ["/context"]).told)
+
+    def test_prices_are_three_numbers(self) -> None:
+        """Anything else is refused with the form that is wanted."""
+        self.assertEqual(Prices(3, .3, 15), prices("3,0.3,15"))
+        for text in ("", "3", "1,2", "a,b,c", "1,2,3,4", "-1,2,3", "nan,1,1", "inf,1,1"):
+            with self.subTest(text), self.assertRaisesRegex(UsageError, "IN,CACHED,OUT"):
+                prices(text)
+
+
+class Leave(FolderTest):
+    """Before something is written or run."""
+
+    def asked(self, reply: Reply, *answers: str, **options: object) -> Talk:
+        return Talk(self.folder, [reply, DONE], ["hi", *answers], **options)
+
+    def result(self, talk: Talk) -> str:
+        return talk.model.asked[1][-1]["content"]
+
+    def test_reading_and_looking_is_free(self) -> None:
+        """Nobody is asked."""
+        (self.folder / "a.txt").write_text("x", encoding="utf-8")
+        talk = self.asked(Reply("", tuple(call("c", name, arguments) for name, arguments in (
+            ("list_files", {}), ("read_file", {"path": "a.txt"}),
+            ("search_text", {"pattern": "x"}), ("pin", {"handle": 1})))))
+        self.assertEqual([], talk.keyboard.asked)
+
+    def test_a_new_file_is_shown_whole_and_written_after_a_yes(self) -> None:
+        """Every line of it, as a diff."""
+        talk = self.asked(WRITE, "y")
+        self.assertIn("  write_file a.txt (a new file):\n  --- a/a.txt\n  +++ b/a.txt\n"
+                      "  @@ -0,0 +1,2 @@\n  +one\n  +two\n", talk.told)
+        self.assertEqual("one\ntwo\n", (self.folder / "a.txt").read_text(encoding="utf-8"))
+
+    def test_a_no_changes_nothing_and_its_reason_reaches_the_model(self) -> None:
+        """As DENIED."""
+        talk = self.asked(WRITE, "n use b.txt instead")
+        self.assertEqual("ERROR DENIED: the user said no: use b.txt instead", self.result(talk))
+        self.assertFalse((self.folder / "a.txt").exists())
+        self.assertEqual("ERROR DENIED: the user said no", self.result(self.asked(WRITE, "no")))
+
+    def test_an_edit_shows_its_diff_and_one_that_cannot_be_is_not_asked_for(self) -> None:
+        """It fails by itself."""
+        (self.folder / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
+        talk = self.asked(EDIT, "y")
+        self.assertIn("   one\n  -two\n  +2\n", talk.told)
+        self.assertEqual("one\n2\n", (self.folder / "a.txt").read_text(encoding="utf-8"))
+        talk = self.asked(EDIT)
+        self.assertEqual([], talk.keyboard.asked)
+        self.assertIn("NO_MATCH", self.result(talk))
+
+    def test_a_command_is_shown_whole_and_always_is_for_its_tool(self) -> None:
+        """Other tools are still asked for; what is no answer is asked again."""
+        talk = Talk(self.folder, [RUN, RUN, WRITE, DONE], ["hi", "sure", "a", "n"])
+        self.assertIn("  run:\n  python -c 'print(6 * 7)'\n", talk.told)
+        self.assertEqual(3, len(talk.keyboard.asked))
+        self.assertIn("42", self.result(talk))
+        self.assertFalse((self.folder / "a.txt").exists())
+
+    def test_what_hides_in_a_command_is_seen(self) -> None:
+        """Escapes and marks of direction stand there as such."""
+        hidden = Reply("", (call("c", "run_command", {"command": "echo \x1b[2K\u202etxt", "shell":
+                                                      True, "timeout": 5}),))
+        talk = self.asked(hidden, "n")
+        self.assertIn("  run (in a shell) (at most 5 s):\n  echo \\x1b[2K\\u202etxt\n", talk.told)
+
+    def test_outside_of_the_workspace_nothing_is_asked_or_written(self) -> None:
+        """Whatever the user would have said."""
+        outside = Reply("", (call("c", "write_file", {"path": "../x.txt", "content": ""}),))
+        talk = self.asked(outside, yes=True)
+        self.assertIn("OUTSIDE_WORKSPACE", self.result(talk))
+        self.assertIn("OUTSIDE_WORKSPACE", self.result(self.asked(outside)))
+
+    def test_yes_asks_nothing_and_read_only_offers_nothing_that_writes(self) -> None:
+        """The model is not even told of such tools."""
+        self.assertEqual([], self.asked(WRITE, yes=True).keyboard.asked)
+        self.assertTrue((self.folder / "a.txt").exists())
+        talk = self.asked(RUN, read_only=True)
+        self.assertIn("UNKNOWN_TOOL", self.result(talk))
+
+    def test_a_file_that_cannot_be_shown_is_asked_for_all_the_same(self) -> None:
+        """A folder, a file too large: what would stand there is shown."""
+        path = Path(self.folder / "a.txt")
+        path.write_bytes(b"\x00" * 100)
+        talk = self.asked(WRITE, "n")
+        self.assertEqual(1, len(talk.keyboard.asked))
+
+
+if __name__ == "__main__":
+    unittest.main()
