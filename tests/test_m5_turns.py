@@ -145,7 +145,7 @@ class EveryPolicyTests(unittest.TestCase):
     """The session of `scripts/test_real.py`, shorter, before a judge that is here."""
 
     def test_every_request_under_every_policy_is_legal(self):
-        """25 steps with up to five calls each; also where a policy tears calls from results."""
+        """15 steps with up to five calls each; also where a policy tears calls from results."""
         for name in policy_names():
             with self.subTest(name):
                 faults = []
@@ -153,7 +153,7 @@ class EveryPolicyTests(unittest.TestCase):
                 def judge(form, body):
                     faults.extend(chat_faults(body["messages"]) if form == "openai"
                                   else messages_faults(body))
-                self.assertEqual(drive(find_policy(name), 25, judge), 25)
+                self.assertEqual(drive(find_policy(name), 15, judge), 15)
                 self.assertEqual(faults, [])
 
 
