@@ -35,6 +35,7 @@ WINDOW = 2_048   # tokens of the server
 ANSWER = 48      # tokens of an answer: calls of this model are short, its prose has no end
 TASKS = 2        # what the user asks, the second one right behind a result
 STEPS = 4        # calls for each
+ESTIMATE = "runs:qwen"  # one token a digit, as this model's tokenizer has it
 LINES = 30       # of a result: about 450 of its tokens
 FORCED = {"openai": {"tool_choice": "required"}, "anthropic": {"tool_choice": {"type": "any"}}}
 # provider, policy, the window that we believe in
@@ -115,7 +116,7 @@ def session(url: str, provider: str, policy: str, believed: int, report: Report)
                              + "".join(f"; {detail}" for detail in wrong[:1]))
     true = [payload["prompt_tokens"] for payload in of(records, "model_usage")
             if "prompt_tokens" in payload]
-    whole = estimator("runs")(message["message"] for message in records
+    whole = estimator(ESTIMATE)(message["message"] for message in records
                               if message["type"] == "message")
     report.expect(whole > WINDOW and max(true) <= WINDOW,
                   f"{name}: a history of about {whole} tokens, the largest prompt had {max(true)}")
@@ -132,8 +133,8 @@ def session(url: str, provider: str, policy: str, believed: int, report: Report)
     else:
         report.expect(bool(refused), f"{name}: refused for its length {len(refused)} times, "
                                      "each time compressed and sent again")
-    drift = sorted(abs(payload["drift"]) / payload["prompt_tokens"] for payload in of(
-        records, "model_usage") if "prompt_tokens" in payload)
+    drift = sorted(abs(payload["drift"]) / payload["prompt_tokens"]
+                   for payload in of(records, "model_usage") if "prompt_tokens" in payload)
     report.say(f"       {name}: drift {drift[len(drift) // 2]:.2%} at the median, "
                f"{drift[-1]:.1%} at most")
 
@@ -145,7 +146,7 @@ def talk(url: str, provider: str, policy: str, believed: int, records: list[Reco
     model = connect(Options(provider=provider, base_url=url, model="smollm2", max_tokens=ANSWER,
                             extra={"temperature": 0}), {}, on_retry=retried(tracer, lambda: agent))
     tools = ToolBox([Reader()], Texts())
-    window = ContextWindow(find_policy(policy), make_budget(believed - ANSWER), estimator("runs"),
+    window = ContextWindow(find_policy(policy), make_budget(believed - ANSWER), estimator(ESTIMATE),
                            model, tracer, Texts(), tools.declarations(), shelf=MemoryShelf())
     pushed = Pushed(model)
     agent = Agent(pushed, tools, tracer, window=window, max_steps=STEPS)
