@@ -94,7 +94,7 @@ def groups(messages: Sequence[Mapping[str, Any]]) -> Iterator[range]:
     start = 0
     while start < len(messages):
         end = start + 1
-        if calls_of(messages[start]):
+        if messages[start].get("tool_calls"):
             while end < len(messages) and messages[end]["role"] == "tool":
                 end += 1
         yield range(start, end)
@@ -119,16 +119,24 @@ def pairing_faults(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int,
     """(index, what is wrong) for each call without result and the reverse."""
     for group in groups(messages):
         first = messages[group.start]
-        if first["role"] == "tool":
-            yield group.start, f"result {first.get('tool_call_id', '')!r} without its call"
-        if not calls_of(first):
-            continue
-        found = answered(first, messages[group.start + 1:group.stop])
-        for made, position in zip(calls_of(first), found):
-            if position is None:
-                yield group.start, f"call {made['id']!r} without its result"
-        for position in sorted(set(range(len(group) - 1)).difference(found)):
-            yield group.start + 1 + position, "result without its call"
+        made = first.get("tool_calls")
+        if not made:
+            if first["role"] == "tool":
+                yield group.start, f"result {first.get('tool_call_id', '')!r} without its call"
+        elif not (len(group) == 2 and len(made) == 1  # the common case, seen at a glance
+                  and messages[group.start + 1].get("tool_call_id", "") == made[0]["id"]):
+            yield from _group_faults(messages, group)
+
+
+def _group_faults(messages: Sequence[Mapping[str, Any]],
+                  group: range) -> Iterator[tuple[int, str]]:
+    first = messages[group.start]
+    found = answered(first, messages[group.start + 1:group.stop])
+    for made, position in zip(calls_of(first), found):
+        if position is None:
+            yield group.start, f"call {made['id']!r} without its result"
+    for position in sorted(set(range(len(group) - 1)).difference(found)):
+        yield group.start + 1 + position, "result without its call"
 
 
 def text_of(message: Mapping[str, Any]) -> str:

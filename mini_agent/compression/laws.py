@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from ..errors import LawError
@@ -90,12 +91,15 @@ def _gain(before: View, after: View, change: Change, _: Protection) -> str:
 
 
 def _conservation(before: View, _: View, change: Change, protection: Protection) -> str:
-    had = {index for at in change.affected for index in before[at].stands_for}
-    named = [index for _, entry in change.inserts for index in entry.stands_for]
+    taken = list(chain.from_iterable(before[at].stands_for for at in change.affected))
+    named = list(chain.from_iterable(entry.stands_for for _, entry in change.inserts))
+    had = set(taken)
     if any(entry.how == "verbatim" and (len(entry.stands_for) != 1 or entry.message
                                         != protection.history[entry.stands_for[0]])
            for _, entry in change.inserts):
         return "an entry is called verbatim and is not"
+    if taken == named and len(had) == len(named) and not change.dropped:
+        return ""  # the common case: each message is behind one entry, in the same order
     if len(set(named)) < len(named):
         return "a history message would stand behind two entries"
     if not had.issuperset(named):
@@ -108,22 +112,35 @@ def _conservation(before: View, _: View, change: Change, protection: Protection)
 
 
 def _protection(before: View, _: View, change: Change, protection: Protection) -> str:
-    standing = {index: entry for __, entry in change.inserts for index in entry.stands_for}
+    standing = _Standing(change)
     for at in change.affected:
         entry = before[at]
-        for index in entry.stands_for:
+        for index in protection.verbatim.intersection(entry.stands_for):
             said = entry.message if entry.how == "verbatim" else protection.history[index]
-            if index in protection.verbatim and not _still_said(said, standing.get(index)):
+            if not _still_said(said, standing.get(index)):
                 return f"message {index} has to stay verbatim"
         if at >= protection.tail and not _shortened_only(entry, standing, protection):
             return f"entry {at} belongs to the protected tail"
     return _pin_fault(before, change, standing, protection)
 
 
-def _pin_fault(before: View, change: Change, standing: Mapping[int, Entry],
+class _Standing:
+    """Which inserted entry stands for a message; looked up by whole entries, not copied."""
+
+    def __init__(self, change: Change) -> None:
+        self._entries = [entry for _, entry in change.inserts]
+
+    def get(self, index: int) -> Entry | None:
+        """The entry that stands for a history message, None if there is none."""
+        return next((entry for entry in self._entries if index in entry.stands_for), None)
+
+
+def _pin_fault(before: View, change: Change, standing: _Standing,
                protection: Protection) -> str:
     """A pin lives in the entry that stands for its message, not in another by chance."""
     pins = protection.pins
+    if not pins.pins:
+        return ""
     for pin in pins.within(index for at in change.affected for index in before[at].stands_for):
         entry = standing.get(pin.index)
         if entry is None or not (entry.message == protection.history[pin.index]
@@ -141,8 +158,7 @@ def _still_said(said: Message, standing: Entry | None) -> bool:
     return standing.how == "summary" and said["content"] in standing.message["content"]
 
 
-def _shortened_only(entry: Entry, standing: Mapping[int, Entry],
-                    protection: Protection) -> bool:
+def _shortened_only(entry: Entry, standing: _Standing, protection: Protection) -> bool:
     """Whether an entry of the tail is still there alone, shortened as is allowed.
 
     What a change has attached stands for no message, so it may go.
@@ -151,8 +167,8 @@ def _shortened_only(entry: Entry, standing: Mapping[int, Entry],
         return True
     if not protection.shorten_tail or entry.message["role"] != "tool":
         return False
-    return all(index in standing and standing[index].stands_for == entry.stands_for
-               for index in entry.stands_for)
+    found = standing.get(entry.stands_for[0])
+    return found is not None and found.stands_for == entry.stands_for
 
 
 def _pairing(before: View, after: View, change: Change, _: Protection) -> str:

@@ -8,6 +8,7 @@ decision (`window.py`, `ladder.py`).
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -22,6 +23,9 @@ from .pins import Pin, Pins
 from .scene import Stage
 from .skips import Breaker, Skips
 from .view import Change, Entry, View, apply, first_touched, from_payload, inverse
+
+
+UNDOABLE = 20  # changes that can be taken back; an older one is not worth its memory
 
 
 class Taken(NamedTuple):
@@ -39,7 +43,7 @@ class WindowState:
     `users` are (history index, tokens) of user messages, `heads` the indexes of
     system messages. `asked` messages were in the history at the last model call,
     `answered` at the last one that got a reply.
-    `undoable` are (seq, inverse change) of the changes, the last one last.
+    `undoable` are (seq, inverse change) of the newest changes, the last one last.
     `resting` is the size in tokens, of the view alone, that an undo went back to.
     `declared` are the tokens of the tool declarations, `rounds` counts summaries.
     `taken` are the rungs that gained since the last model call or message, so that a
@@ -60,7 +64,7 @@ class WindowState:
         self.at_boundary = False                       # a stage has ended since the last call
         self.breaker, self.skips = Breaker(), Skips()
         self.settings: dict[str, Any] = {}
-        self.undoable: list[tuple[int, Change]] = []
+        self.undoable: deque[tuple[int, Change]] = deque(maxlen=UNDOABLE)
         self.resting = 0
         self.rounds = 0
         self.taken: list[Taken] = []

@@ -1,0 +1,235 @@
+"""The cost of governing a window, as ratios within one run (`make bench`).
+
+    python3 scripts/bench.py [--json] [--quick]
+
+Machines differ and drift, so no row is a time alone: subject and floor take turns
+in one process, and what counts is the ratio of each pair, its median and spread
+over the repetitions. A row with a limit fails the run if its median is over it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import io
+import json
+import random
+import statistics
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fresh import ROOT
+
+from mini_agent.compression.policies import find_policy
+from mini_agent.lab.recording import Recording
+from mini_agent.lab.replay import Trial, replay
+from mini_agent.messages import Message, assistant, call, system, tool_result, user
+from mini_agent.tokens import estimator
+from mini_agent.trace import Tracer, line
+
+REPEATS = 5
+RESULT = 4_700  # characters of a result: 10,000 messages are about 24 MB
+POLICIES = ("published", "whole_rounds", "keep_head", "snip_middle", "clip", "clip_errors",
+            "clear_keep_3", "clear_keep_10", "layered", "digest", "digest_lean", "recall")
+Work = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A measurement: `ratio` is the median of subject / floor, `low` to `high` its spread."""
+
+    name: str
+    subject: str
+    floor: str
+    ratio: float
+    low: float
+    high: float
+    limit: float | None = None
+
+    @property
+    def met(self) -> bool:
+        """Whether the median is within its limit; True where there is none."""
+        return self.limit is None or self.ratio <= self.limit
+
+
+def ratio(name: str, subject: Work, floor: Work, limit: float | None = None,
+          repeats: int = REPEATS) -> Row:
+    """Subject and floor in turns; the ratio of each pair."""
+    pairs = [(timed(subject), timed(floor)) for _ in range(repeats)]
+    return row_of(name, pairs, limit)
+
+
+def row_of(name: str, pairs: Sequence[tuple[float, float]], limit: float | None = None) -> Row:
+    """The row of some pairs of seconds."""
+    ratios = [one / other for one, other in pairs]
+    shown = [f"{statistics.median(side) * 1000:.2f} ms" for side in zip(*pairs)]
+    return Row(name, *shown, statistics.median(ratios), min(ratios), max(ratios), limit)
+
+
+def timed(work: Work) -> float:
+    """Seconds of one call, without the collector's pauses."""
+    gc.collect()
+    gc.disable()
+    start = time.perf_counter()
+    work()
+    took = time.perf_counter() - start
+    gc.enable()
+    return took
+
+
+def session(messages: int, seed: int = 1, size: int = RESULT) -> list[Message]:
+    """A seeded session: reads, searches and commands over 200 files."""
+    dice = random.Random(seed)
+    made = [system("You are a careful agent."), user("Find out why the nightly build fails.")]
+    names = [f"src/module_{n}/part_{n * 7 % 40}.py" for n in range(200)]
+    rows = [f"    value_{n} = compute(item_{n % 97}, limit={n * 13 % 1009})  # see {names[n % 200]}"
+            for n in range(2_000)]
+    for number in range((messages - 2) // 2):
+        name, start = dice.choice(names), dice.randrange(1_900)
+        text = "\n".join(f"{n}: {rows[n % 2_000]}" for n in range(start, start + size // 75))
+        made += [assistant(f"Looking at {name} next.",
+                           [call(f"c{number}", "read_file", {"path": name, "start": start})]),
+                 tool_result(f"c{number}", "read_file", text)]
+    return made
+
+
+def play(messages: Sequence[Message], policies: Sequence[str], window: int = 64_000,
+         estimate: str = "runs") -> Recording:
+    """Replay from loaded messages: counted once, no trace, no evidence."""
+    recording = Recording("bench", "bench", messages, estimator(estimate))
+    replay(recording, [Trial(recording, find_policy(name), window, []) for name in policies])
+    return recording
+
+
+def governed_steps(quick: bool) -> Iterator[Row]:
+    """A step with one new round against `json.dumps` of the view it governs."""
+    for size in (100, 1_000, 10_000) if quick else (100, 1_000, 10_000, 100_000):
+        messages = session(size, size=RESULT if size < 100_000 else 1_900)
+        recording = Recording("bench", "bench", messages, estimator("runs"))
+        trial = Trial(recording, find_policy("clip"), 10**9, [])
+        trial.step(1, 0, messages[:-2 * REPEATS])
+        grown = iter(range(len(messages) - 2 * REPEATS + 2, len(messages) + 1, 2))
+        view = messages
+        yield ratio(f"governed step, {size} messages", lambda: trial.step(
+            2, 0, messages[:next(grown)]), lambda: json.dumps(view), .5)
+
+
+def growth(quick: bool) -> Row:
+    """The mean step late in a long replay against the mean step early in it."""
+    messages = session(6_000 if quick else 30_000, size=1_500)
+    pairs = []
+    for _ in range(1 if quick else 3):
+        recording = Recording("bench", "bench", messages, estimator("runs"))
+        trial = Trial(recording, find_policy("layered"), 64_000, [])
+        ends = [0.0]
+        gc.collect()
+        start = time.perf_counter()
+        replay(recording, [trial], lambda at: ends.append(time.perf_counter() - start))
+        fifth = len(ends) // 5
+        pairs.append((ends[-1] - ends[-fifth], ends[2 * fifth] - ends[fifth]))
+    return row_of(f"last fifth / second fifth, {len(messages)} messages", pairs, 1.5)
+
+
+def replays(quick: bool) -> Iterator[Row]:
+    """A whole replay against one `json.loads` of the session; many policies against one."""
+    messages = session(2_000 if quick else 10_000)
+    text = json.dumps(messages)
+    size = f"{len(messages)} messages, {len(text) // 10**6} MB"
+    for estimate, limit in (("runs", 10.0), ("chars3", 1.0)):
+        for name in ("whole_rounds", "clip_errors", "digest"):
+            yield ratio(f"replay {name}, {estimate}, {size}",
+                        lambda: play(messages, [name], estimate=estimate),
+                        lambda: json.loads(text), limit if name == "whole_rounds" else None,
+                        REPEATS if name == "whole_rounds" else 1)
+    yield ratio("12 policies / 1, without evidence", lambda: play(messages, POLICIES),
+                lambda: play(messages, ["published"]), 4.0, 1 if quick else 3)
+
+
+def counted(quick: bool) -> Row:
+    """Characters counted in a replay against those of the session: a number without noise."""
+    messages = session(1_000 if quick else 4_000)
+    recording = play(messages, ["clip_errors"])
+    plain = Recording("bench", "bench", messages, estimator("runs"))
+    share = recording.estimate.characters / plain.estimate.characters
+    return Row("characters counted / characters there", f"{recording.estimate.characters}",
+               f"{plain.estimate.characters}", share, share, share, None)
+
+
+def small_parts(quick: bool) -> Iterator[Row]:
+    """Estimator, trace, memory, start of the program."""
+    messages = session(1_000)
+    text = "\n".join(message["content"] for message in messages)
+    runs = estimator("runs")
+    rates = [len(text) / 1e6 / timed(lambda: runs.text(text)) for _ in range(REPEATS)]
+    yield Row("estimator, seconds for 50 MB", f"{statistics.median(rates):.0f} MB/s", "50 MB/s",
+              50 / statistics.median(rates), 50 / max(rates), 50 / min(rates), 1.0)
+
+    def traced() -> None:
+        out = io.StringIO()
+        tracer = Tracer(lambda record: out.write(line(record)) and None)
+        for message in messages:
+            tracer.message(0, message)
+
+    yield ratio("trace / json.dumps and write", traced, lambda: io.StringIO().writelines(
+        json.dumps(message, ensure_ascii=False) + "\n" for message in messages), None)
+    yield memory()
+    for name, words in (("import mini_agent", ["-c", "import mini_agent"]),
+                        ("mini-agent --help", ["-m", "mini_agent", "--help"])):
+        yield ratio(f"{name} / python3 -c pass", lambda: python(*words),
+                    lambda: python("-c", "pass"), 3.0)
+
+
+def memory() -> Row:
+    """What governing takes beside the messages, in MB, at 10,000 messages."""
+    messages = session(10_000)
+    tracemalloc.start()
+    recording = Recording("bench", "bench", messages, estimator("runs"))
+    trial = Trial(recording, find_policy("clip"), 64_000, [])
+    replay(recording, [trial])
+    used = tracemalloc.get_traced_memory()[0] / 1e6
+    tracemalloc.stop()
+    return Row("extra memory / 5 MB, 10000 messages", f"{used:.1f} MB",
+               f"{used * 1e6 / len(messages):.0f} bytes a message", used / 5, used / 5, used / 5, 1.0)
+
+
+def python(*words: str) -> None:
+    """Run Python once and wait."""
+    subprocess.run([sys.executable, *words], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+
+def all_rows(quick: bool) -> Iterator[Row]:
+    """Every row, as it is measured."""
+    yield from small_parts(quick)
+    yield counted(quick)
+    yield from governed_steps(quick)
+    yield growth(quick)
+    yield from replays(quick)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the table; 1 if a median is over its limit."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print a list of rows")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes, for a first look")
+    options = parser.parse_args(arguments)
+    rows = []
+    if not options.json:
+        print(f"{'':<46}{'subject':>12}{'floor':>16}{'ratio':>9}  spread, limit")
+    for row in all_rows(options.quick):
+        rows.append(row)
+        if not options.json:
+            limit = "" if row.limit is None else f", at most {row.limit:g}"
+            print(f"{row.name:<46}{row.subject:>12}{row.floor:>16}{row.ratio:>9.3f}  "
+                  f"{row.low:.3f} to {row.high:.3f}{limit}{'' if row.met else '  OVER'}", flush=True)
+    if options.json:
+        print(json.dumps([{**asdict(row), "met": row.met} for row in rows], indent=1))
+    return 0 if all(row.met for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
