@@ -101,6 +101,17 @@ def _legend(curves: Sequence[Curve], marks: Sequence[Mark], style: Glyphs) -> st
     return " " * 9 + "  ".join(parts) + "  (tokens a step, log scale)"
 
 
+def bars(values: Sequence[int], top: int, encoding: str | None) -> list[str]:
+    """A character a value, the higher the more of `top`; blank for nothing."""
+    blocks = "▁▂▃▄▅▆▇█"
+    try:
+        blocks.encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        blocks = ".:-=+*#@"
+    return [blocks[min(len(blocks) - 1, value * len(blocks) // max(1, top))] if value else " "
+            for value in values]
+
+
 WIDTH, HEIGHT, LEFT, TOP = 460, 260, 60, 46  # pixels of a panel's plot, and its margins
 _PAGE = Template("""\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 $width 390" font-family="sans-serif" \
@@ -168,5 +179,7 @@ def _svg_legend(panel: Panel) -> list[str]:
     if panel.threshold is not None:
         parts.append(("- -", "#cc0000", f"threshold {panel.threshold}"))
     parts += [("▼★"[number % 2], mark.color, mark.name) for number, mark in enumerate(panel.marks)]
-    return [f'<text x="{number * 115}" y="{HEIGHT + 44}" fill="{color}">{sign} {escape(name)}</text>'
+    row = len(parts) if len(parts) < 6 else -(-len(parts) // 2)  # more do not fit side by side
+    return [f'<text x="{number % row * 115}" y="{HEIGHT + 44 + number // row * 16}" '
+            f'fill="{color}">{sign} {escape(name)}</text>'
             for number, (sign, color, name) in enumerate(parts)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from mini_agent.compression.pins import Pin
@@ -28,6 +29,14 @@ from .support import FolderTest
 
 GOOD = {"status": "finished", "text": "the port is 8443", "chars": 16, "detail": "",
         "steps": 3, "peak_tokens": 900, "sent_tokens": 2000}
+
+
+LATE = """
+import random, runpy, sys, time
+time.sleep(random.random() / 5)
+sys.argv = ["mini-agent", "child", "--attached"]
+runpy.run_module("mini_agent", run_name="__main__")
+"""  # a real child that begins when it likes
 
 
 def delegate(task: str = "look", **arguments: Any) -> dict[str, Any]:
@@ -60,14 +69,17 @@ class NurseryTest(FolderTest):
 
     def fake(self, program: str, *calls: dict[str, Any], limits: Limits = Limits(),
              window: int | None = None, pins: Sequence[Pin] = (),
-             end: str = "done") -> tuple[list[Message], list[Record]]:
+             children: Mapping[str, Any] = MappingProxyType({}),
+             ) -> tuple[list[Message], list[Record]]:
         """A reply with these calls, where each child is the Python text `program`.
 
-        The results of the calls, and all records.
+        `children` are scripts, for a program that is a real child after all. The results
+        of the calls, and all records.
         """
         records: list[Record] = []
         texts, tracer = Texts(), Tracer(records.append)
-        model = ScriptedModel([{"tool_calls": list(calls)}, {"content": end}], (), texts)
+        model = ScriptedModel([{"tool_calls": list(calls), "children": children},
+                               {"content": "done"}], (), texts)
         start = {"task": "t", "policy": {"name": "none", **({"window": window} if window else {})}}
         home = Home(Workspace(self.workspace, texts), self.run_folder, start, NAMES, None,
                     lambda: pins, model.for_child)
