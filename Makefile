@@ -1,7 +1,7 @@
 # Nothing but Python 3.11 or newer and make is needed. PYTHON=python3.13 chooses another.
 PYTHON ?= python3
 
-.PHONY: run run-m2 run-m3 run-m4 watch-m3 test test-real test-browser fuzz clean
+.PHONY: run run-m2 run-m3 run-m3-paths run-m4 watch-m3 test test-real test-browser fuzz clean
 
 run:            ## milestone 1: the loop on a small task
 	@$(PYTHON) scripts/drive_m1.py
@@ -11,6 +11,9 @@ run-m2:         ## milestone 2: tools, and every way in which a call can fail
 
 run-m3:         ## milestone 3: a long session with and without compression
 	@$(PYTHON) scripts/drive_m3.py
+
+run-m3-paths:   ## milestone 3: the same session under each of the six paths
+	@$(PYTHON) scripts/drive_m3_paths.py
 
 run-m4:         ## milestone 4: one task in one window, compressed, and with sub-agents
 	@$(PYTHON) scripts/drive_m4.py

@@ -1,31 +1,113 @@
-"""Bring the README's line counts and program output up to date.
+"""Bring what the READMEs take from the program up to date.
 
     python3 scripts/refresh_readme.py [--check]
 
-What stands between `<!-- begin: ... -->` and `<!-- end -->` is taken from the code
-and from the reference run, never typed in. With --check nothing is written and the
-exit status is 1 if something is out of date; a test does that.
+Line counts behind a file's name, and what stands between `<!-- begin: NAME -->` and
+`<!-- end -->`, come from the code and are never typed in: the tables of `BLOCKS`, and
+behind `$ mini-agent ...` what this command prints. `readme_zh.json` has the Chinese for
+a policy, a command or a target; what is not in there stays English. With --check
+nothing is written and the exit status is 1 if something is out of date; a test does that.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
+import json
 import re
+import shlex
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from fresh import ROOT
 
+from mini_agent import cli
+from mini_agent.compression.catalogue import POLICIES
+
+Words = Mapping[str, Mapping[str, str]]  # table: name: what it is in this language
 COUNTED = re.compile(r"(`([\w./-]+\.\w+)` \| )\d+( \|)")
+BLOCK = re.compile(r"(<!-- begin: ([^\n]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+ROW = re.compile(r"^\| *(?:(\d): [^|]*)?\| `([\w./-]+\.\w+)` \|", re.MULTILINE)
+SUM = re.compile(r"(<!-- lines of (\d) -->)\d+")
 
 
-def refreshed(text: str) -> str:
-    """The README with the true number of lines behind each file of a table."""
-    def count(match: re.Match[str]) -> str:
-        path = ROOT / match[2]
-        lines = path.read_text(encoding="utf-8").count("\n") if path.is_file() else 0
-        return f"{match[1]}{lines}{match[3]}"
-    return COUNTED.sub(count, text)
+def lines_of(path: str) -> int:
+    """Lines of a file of the checkout; 0 if it is not there."""
+    file = ROOT / path
+    return file.read_text(encoding="utf-8").count("\n") if file.is_file() else 0
+
+
+def refreshed(text: str, words: Words) -> str:
+    """A README with the true lines, sums and blocks."""
+    text = COUNTED.sub(lambda match: f"{match[1]}{lines_of(match[2])}{match[3]}", text)
+    sums: dict[str, int] = {}
+    milestone = ""
+    for number, path in ROW.findall(text):
+        milestone = number or milestone
+        sums[milestone] = sums.get(milestone, 0) + lines_of(path)
+    text = SUM.sub(lambda match: f"{match[1]}{sums[match[2]]}", text)
+    return BLOCK.sub(lambda match: match[1] + block(match[2], match[3], words) + match[4], text)
+
+
+def block(name: str, now: str, words: Words) -> str:
+    """What stands in a block; as it is `now`, if no one here makes it."""
+    if name.startswith("$ mini-agent "):
+        return f"```\n{printed(shlex.split(name)[2:])}```\n"
+    if name in BLOCKS:
+        head, rows = BLOCKS[name]
+        titles = words.get("heads", {}).get(head, head)
+        return table(titles.split("/"), rows(words))
+    return now
+
+
+def printed(arguments: list[str]) -> str:
+    """What a command of mini-agent prints; raises `RuntimeError` if it fails."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.chdir(ROOT):
+        if cli.main(arguments):
+            raise RuntimeError(f"mini-agent {shlex.join(arguments)} failed")
+    return out.getvalue()
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table in Markdown."""
+    lines = [list(head), ["---"] * len(list(head)), *map(list, rows)]
+    return "".join("| " + " | ".join(cells) + " |\n" for cells in lines).replace("| --- ", "|---") \
+        .replace("--- |\n", "---|\n")
+
+
+def policies(words: Words) -> list[list[str]]:
+    """Name, where it is from, what it is for, the laws that it breaks."""
+    return [[f"`{policy['name']}`",
+             words.get("sources", {}).get(policy["name"], policy["source"]),
+             words.get("policies", {}).get(policy["name"], policy["about"]),
+             ", ".join(map(str, policy.get("breaks", ())))] for policy in POLICIES]
+
+
+def commands(words: Words) -> list[list[str]]:
+    """Name, what it does, its example: what --help says of each."""
+    parser = cli.make_parser()
+    sub = next(action for action in parser._actions if isinstance(action.choices, dict))
+    told = {action.dest: action.help for action in sub._choices_actions}
+    return [[f"`{name}`", words.get("commands", {}).get(name, told[name] or ""),
+             f"`{' '.join(str(made.epilog).removeprefix('example: ').split())}`"]
+            for name, made in sub.choices.items() if name in told]
+
+
+def targets(words: Words) -> list[list[str]]:
+    """Each target of the Makefile, and what stands behind its `##`."""
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    return [[f"`make {name}`", words.get("targets", {}).get(name, about)]
+            for name, about in re.findall(r"^([a-z][\w-]*):\s+## (.*)$", text, re.MULTILINE)]
+
+
+BLOCKS: dict[str, tuple[str, Callable[[Words], list[list[str]]]]] = {
+    "the policies": ("name/from/what it does/breaks laws", policies),
+    "the commands": ("command/what it does/example", commands),
+    "the make targets": ("target/what it does", targets),
+}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -33,10 +115,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing, only tell")
     options = parser.parse_args(arguments)
+    chinese = json.loads((Path(__file__).parent / "readme_zh.json").read_text(encoding="utf-8"))
     stale = []
     for path in sorted(Path(ROOT).glob("README*.md")):
         text = path.read_text(encoding="utf-8")
-        new = refreshed(text)
+        new = refreshed(text, chinese if path.name == "README.zh-CN.md" else {})
         if new != text:
             stale.append(path.name)
             if not options.check:

@@ -1,41 +1,130 @@
-"""The README is part of the product: its numbers and its commands are tested."""
+"""The READMEs are part of the product: their numbers and their commands are tested.
+
+English and Chinese have the same sections with the same code, commands and numbers,
+so what holds for one holds for both.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import shlex
 import subprocess
 import unittest
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from statistics import fmean
 
+from mini_agent import cli
+from mini_agent.chat.permission import FREE
+from mini_agent.evidence import FAR
+from mini_agent.lab.measures import CACHED
 from mini_agent.rhythm import all_rounds, rows
+from mini_agent.tools.shell import SECRETS
 from mini_agent.trace import read_trace
-from tests.support import ROOT, command
+from tests.fake_server import FakeServer, plain
+from tests.support import ROOT, FolderTest, command
+from tests.test_m3_estimate import ESTIMATOR_OF, errors, samples
 from tests.test_m3_session import EDITED, PUBLISHED, ROUNDS, SUMMARY
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CHINESE = (ROOT / "README.zh-CN.md").read_text(encoding="utf-8")
+
+GENERATED = re.compile(r"<!-- begin: ([^\n]+) -->\n(.*?)<!-- end -->", re.DOTALL)
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+CODE = re.compile(r"`([^`\n]+)`")
+COMMAND = re.compile(r"^    python3 (-m mini_agent .*)$", re.MULTILINE)
+LIVE = re.compile(r"<!-- live: [^\n]* -->\n(.*?)<!-- end of live -->", re.DOTALL)
+
+
+def sections(text: str) -> list[str]:
+    """The text from one head to the next."""
+    return re.split(r"^#+ .*\n", text, flags=re.MULTILINE)
+
+
+def prose(text: str) -> str:
+    """A text without code, generated blocks and addresses, on one line."""
+    text = GENERATED.sub("", text)
+    text = re.sub(r"^    .*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"\]\([^)]*\)|<!--.*?-->", "", CODE.sub("", text))
+    return " ".join(text.split())
+
+
+@cache
+def claims() -> tuple[str, ...]:
+    """Every passage of the README with a number in it, made from what is counted."""
+    return (*session_claims(), *threshold_claims(), *other_claims())
+
+
+def session_claims() -> Iterator[str]:
+    """Calls, last requests, share, rounds, and messages before and after the summary."""
+    trace = read_trace(ROOT / "traces" / "reference" / "m3-trace.jsonl")
+    table = rows(trace.records)
+    calls = [len(list(trace.events(name))) for name in ("model_call", "tool_call")]
+    yield "{} model calls and {} tool calls".format(*calls)
+    last, bare = table[-1].sent, PUBLISHED[-1][1]
+    yield (f"the last request has {bare} tokens; with a threshold of 1200 it has {last}, "
+           f"which is {100 * (1 - last / bare):.2f} % less")
+    summary, = (change for change in all_rounds(table) if change.strategy == SUMMARY)
+    yield f"In {len(ROUNDS) - 1} steps long tool results"
+    yield "in 1 step old messages"
+    yield f"from {summary.before_messages} messages to {summary.after_messages}"
+
+
+def threshold_claims() -> Iterator[str]:
+    """The rows of "Watch the rhythm"; `EDITED` is held by the tests of the session."""
+    said = {5000: "aging in {} steps, no summary", 1300: "aging in {} steps, one summary at step {}",
+            1150: "two summaries, at steps {1} and {2}"}
+    for threshold, words in said.items():
+        aging, summary, *_ = EDITED[threshold]
+        yield f"| {threshold} | {words.format(len(aging), *summary)}"
+    yield "| 1200 | aging in 8 steps, one summary at step 9 |"
+    if EDITED[900][3] is None:
+        yield "| 900 | at step 13 there are 939 tokens that nobody may move"
+
+
+def other_claims() -> Iterator[str]:
+    """Definitions, laws, estimator, modes and statuses."""
+    yield f"had last been seen more than {FAR} messages before"
+    if CACHED == .1:
+        yield "costs a tenth"
+    yield "1 is pairing (no result without its call), 4 is protection"
+    everything = samples()
+    worst = max(fmean(map(abs, errors(everything, family))) for family in ESTIMATOR_OF)
+    if worst < 10 and len(ESTIMATOR_OF) == 5:
+        yield "less than 10 % in the mean for five tokenizers"
+    yield "mode 0700"
+    yield (f"Exit status: {cli.DONE} done, {cli.FAILED} the task failed or a bound was broken, "
+           f"{cli.WRONG_USE} wrong use, {cli.INTERRUPTED} interrupted")
+    yield "Python 3.11 or newer"
 
 
 class ReadmeTest(unittest.TestCase):
-    """Each number and command of README.md."""
+    """Each number of README.md."""
 
-    def test_line_counts_are_those_of_the_files(self) -> None:
+    maxDiff = None
+
+    def test_what_comes_from_the_program_is_up_to_date(self) -> None:
         """`scripts/refresh_readme.py --check` finds nothing out of date."""
         done = command("scripts/refresh_readme.py", "--check")
-        self.assertEqual((0, "up to date\n"), (done.returncode, done.stdout))
+        self.assertEqual((0, "up to date\n"), (done.returncode, done.stdout), done.stderr)
 
-    def test_the_figures_of_the_session_are_those_of_the_reference_trace(self) -> None:
-        """Calls, last requests, share, rounds, and messages before and after the summary."""
-        trace = read_trace(ROOT / "traces" / "reference" / "m3-trace.jsonl")
-        table = rows(trace.records)
-        calls = len(list(trace.events("model_call"))), len(list(trace.events("tool_call")))
-        self.assertIn("{}\nmodel calls, {} tool calls".format(*calls), README)
-        last, plain = table[-1].sent, PUBLISHED[-1][1]
-        self.assertIn(f"the last request has {plain} tokens; with a\nthreshold of 1200 it has "
-                      f"{last}, which is {100 * (1 - last / plain):.2f} % less", README)
-        summary, = (c for c in all_rounds(table) if c.strategy == SUMMARY)
-        self.assertIn(f"In {len(ROUNDS) - 1} steps long tool results", README)
-        self.assertIn(f"*summary*, from {summary.before_messages} messages to "
-                      f"{summary.after_messages}", README)
+    def test_each_claim_with_a_number_is_what_is_counted(self) -> None:
+        """The passage stands there word for word."""
+        text = prose(README)
+        for claim in claims():
+            self.assertIn(claim, text)
+
+    def test_no_number_stands_outside_a_claim(self) -> None:
+        """What is left are the numbers of milestones, days and steps in a lesson."""
+        text = prose(re.sub(r"(?ms)^### .*?(?=^## )", "", README))
+        for claim in claims():
+            text = text.replace(claim, "")
+        text = re.sub(r"\| \d: |milestones? \d", "", text)
+        self.assertEqual([], [text[max(0, at.start() - 60):at.end() + 20]
+                              for at in NUMBER.finditer(text)])
 
     def test_the_rows_shown_are_rows_of_the_program(self) -> None:
         """The table's lines stand to the letter in what `make run-m3` prints."""
@@ -44,36 +133,116 @@ class ReadmeTest(unittest.TestCase):
         for line in shown.splitlines():
             self.assertIn(line + "\n", printed)
 
-    def test_the_thresholds_do_what_the_table_says(self) -> None:
-        """Each row of "Watch the rhythm" against the figures of the session tests."""
-        for threshold, words in (
-                (5000, ("aging in 3 steps, no summary", 3, [])),
-                (1300, ("aging in 7 steps, one summary at step 10", 7, [10])),
-                (1150, ("two summaries, at steps 9 and 13", 8, [9, 13]))):
-            aging, summary, *_ = EDITED[threshold]
-            self.assertEqual(words[1:], (len(aging), summary))
-            self.assertIn(f"| {threshold} | {words[0]}", README)
-        self.assertIn("| 1200 | aging in 8 steps, one summary at step 9 |", README)
-        self.assertIsNone(EDITED[900][3])
-        self.assertIn("at step 13 there are 939 tokens that nobody may move", README)
-
-    def test_every_command_of_the_readme_runs(self) -> None:
-        """Each `python3 -m mini_agent` line exits with 0."""
-        lines = re.findall(r"^    python3 (-m mini_agent .*)$", README, re.M)
-        self.assertTrue(lines)
-        for line in lines:
-            with self.subTest(line):
-                words = shlex.split(line.replace("traces/m3-", "traces/reference/m3-"))
-                done = command(*words)
-                self.assertEqual(0, done.returncode, done.stderr)
-
     def test_every_make_target_of_the_readme_is_in_the_makefile(self) -> None:
         """No target is promised that is not there."""
         makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-        for target in set(re.findall(r"make ([a-z][a-z0-9-]*)", README)) - {"and"}:
+        for target in set(re.findall(r"make ([a-z][a-z0-9-]*)", "\n".join(
+                [*re.findall("^    .*$", README, re.M), *CODE.findall(README)]))):
             self.assertRegex(makefile, rf"(?m)^{target}:")
 
+    def test_every_file_and_picture_that_is_named_is_there(self) -> None:
+        """Links, pictures, and paths in code; the pictures of the page are small."""
+        for text in (README, CHINESE):
+            named = re.findall(r"\]\(([^)#]+)\)", text) + [
+                code for code in CODE.findall(text)
+                if re.fullmatch(r"(mini_agent|scripts|tests|traces/reference|workspace)/[\w./-]+",
+                                code)]
+            for path in named:
+                self.assertTrue((ROOT / path).exists(), path)
+        self.assertLess((ROOT / "traces" / "reference" / "page.png").stat().st_size, 200_000)
 
+    def test_a_link_inside_leads_to_a_head(self) -> None:
+        """Each `#...` is the head that a reader of Markdown makes of it."""
+        for text in (README, CHINESE):
+            heads = {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-")
+                     for head in re.findall(r"^#+ (.*)$", text, re.M)}
+            for target in re.findall(r"\]\(#([^)]+)\)", text):
+                self.assertIn(target, heads)
+
+    def test_the_first_picture_stands_within_twenty_lines(self) -> None:
+        """A newcomer sees what it is about before reading about it."""
+        for text in (README, CHINESE):
+            self.assertIn("m3-curve.svg", "\n".join(text.splitlines()[:20]))
+
+    def test_what_is_said_of_permission_and_environment_is_so(self) -> None:
+        """The names of variables that commands do not get; what is free only reads."""
+        for word in SECRETS:
+            self.assertIn(word, README)
+        self.assertFalse({"write_file", "edit_file", "run_command"} & set(FREE))
+
+
+class TranslationTest(unittest.TestCase):
+    """README.zh-CN.md says the same."""
+
+    maxDiff = None
+
+    def test_both_have_the_same_sections_code_and_numbers(self) -> None:
+        """Section by section: commands, code and numbers outside generated tables."""
+        english, chinese = sections(README), sections(CHINESE)
+        self.assertEqual(len(english), len(chinese))
+        for ours, theirs in zip(english, chinese):
+            with self.subTest(theirs[:30]):
+                self.assertEqual(re.findall(r"^    .*$", ours, re.M),
+                                 re.findall(r"^    .*$", theirs, re.M))
+                self.assertEqual(GENERATED.findall(ours) and [name for name, _ in
+                                                              GENERATED.findall(ours)],
+                                 [name for name, _ in GENERATED.findall(theirs)])
+                for what in (CODE, NUMBER):
+                    self.assertEqual(sorted(what.findall(_outside(ours))),
+                                     sorted(what.findall(_outside(theirs))))
+
+    def test_a_table_of_the_program_has_the_same_rows(self) -> None:
+        """Names of policies, commands and targets, and all output of commands."""
+        for (name, ours), (_, theirs) in zip(GENERATED.findall(README), GENERATED.findall(CHINESE)):
+            with self.subTest(name):
+                self.assertEqual(*(re.findall(r"^\|[^`\n]*`([^`]+)`", text, re.M) if "|---|" in text
+                                   else text for text in (ours, theirs)))
+
+
+def _outside(text: str) -> str:
+    """A section without its generated blocks and the addresses of links."""
+    return re.sub(r"\]\([^)]*\)", "", GENERATED.sub("", text))
+
+
+class CommandsTest(FolderTest):
+    """Each command of README.md is run."""
+
+    def test_every_command_of_the_readme_runs(self) -> None:
+        """Each `python3 -m mini_agent` line exits with 0; traces/ is another folder here."""
+        (self.folder / "m3-trace.jsonl").write_bytes(
+            (ROOT / "traces" / "reference" / "m3-trace.jsonl").read_bytes())
+        lines = COMMAND.findall(LIVE.sub("", README))
+        self.assertTrue(lines)
+        for line in lines:
+            with self.subTest(line), contextlib.chdir(ROOT):
+                words = shlex.split(line.replace("traces/", f"{self.folder}/"))[2:]
+                with contextlib.redirect_stdout(io.StringIO()):
+                    self.assertEqual(0, cli.main(words))
+
+    def test_every_line_of_live_use_runs_against_a_server(self) -> None:
+        """The variables are those of the README; the address is the test server's."""
+        live = LIVE.search(README)[1]
+        export = re.search(r"^    export (.*)$", live, re.M)[1]
+        variables = dict(word.split("=") for word in shlex.split(export))
+        said = plain({"choices": [{"message": {"role": "assistant", "content": "An entry."},
+                                   "finish_reason": "stop"}]})
+        lines = COMMAND.findall(live)
+        with FakeServer(*[said] * len(lines)) as server:
+            variables["OPENAI_BASE_URL"] = f"{server.url}/v1"
+            for line in lines:
+                words = shlex.split(line.replace("traces/", f"{self.folder}/"))
+                done = subprocess.run(["python3", *words], cwd=ROOT, capture_output=True,
+                                      encoding="utf-8", input="What is left?\n/quit\n", timeout=60,
+                                      env=_environment(self.folder, **variables))
+                self.assertEqual(0, done.returncode, done.stderr)
+                self.assertIn("An entry.", done.stdout)
+            self.assertEqual(["local"] * len(lines), [sent.body["model"] for sent in server.requests])
+
+
+def _environment(home: Path, **more: str) -> dict[str, str]:
+    """The variables of a user who has set nothing else."""
+    import os
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONIOENCODING": "utf-8", **more}
 def _folder():  # noqa: ANN202 - a context manager that gives a path as text
     import tempfile
     return tempfile.TemporaryDirectory(prefix="mini-agent-test-")

@@ -1,0 +1,102 @@
+"""The week of lessons in the READMEs: each is done as it is written, and seen.
+
+A lesson is a head and five points: read, run, change, see, ask. What stands in code
+there is the lesson's data, in either language: the command that is run; the file, the
+old text and the new; what is seen then and what was seen before; the command that asks
+the trace, and its answer.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support import ROOT
+from tests.test_readme import CHINESE, CODE, README
+
+NEEDED = ("mini_agent", "scripts", "workspace", "Makefile")
+LESSON = re.compile(r"^### [^\n]*\d[^\n]*\n\n((?:- \*\*[^\n]*\n){5})", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One day. The texts are what stands in code in its five points."""
+
+    milestone: str
+    run: str
+    file: str
+    old: str
+    new: str
+    seen: str
+    before: str
+    ask: str
+    answer: str
+
+
+def lessons(text: str) -> list[Lesson]:
+    """The lessons of a README."""
+    found = []
+    for points in LESSON.findall(text):
+        read, run, change, see, ask = points.splitlines()
+        milestone = re.search(r"<!-- lines of (\d) -->", read)
+        assert milestone is not None, read
+        found.append(Lesson(milestone[1], CODE.findall(run)[0], *CODE.findall(change)[:3],
+                            *CODE.findall(see)[:2], *CODE.findall(ask)[:2]))
+    return found
+
+
+class LessonsTest(unittest.TestCase):
+    """Each lesson on a copy of the checkout."""
+
+    def shell(self, folder: Path, line: str) -> str:
+        """What a line prints, on both streams, with this Python; it may fail."""
+        line = re.sub(r"\bpython3 -m mini_agent", f"{sys.executable} -m mini_agent", line)
+        line = re.sub(r"^make ", f"make PYTHON={sys.executable} ", line)
+        done = subprocess.run(["sh", "-c", line], cwd=folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              encoding="utf-8", timeout=60)
+        self.assertNotIn("Traceback (most recent call last)", done.stdout)
+        return done.stdout
+
+    def do(self, lesson: Lesson) -> None:
+        """Run, change, run, ask."""
+        with tempfile.TemporaryDirectory(prefix="mini-agent-lesson-") as place:
+            folder = Path(place)
+            for name in NEEDED:
+                copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+                copy(ROOT / name, folder / name)
+            (folder / "traces").mkdir()
+            first = self.shell(folder, lesson.run)
+            self.assertIn(lesson.before, first)
+            self.assertNotIn(lesson.seen, first)
+            text = (folder / lesson.file).read_text(encoding="utf-8")
+            self.assertEqual(1, text.count(lesson.old), f"{lesson.old} in {lesson.file}")
+            (folder / lesson.file).write_text(text.replace(lesson.old, lesson.new), "utf-8")
+            second = self.shell(folder, lesson.run)
+            self.assertIn(lesson.seen, second)
+            self.assertNotIn(lesson.before, second)
+            self.assertIn(lesson.answer, self.shell(folder, lesson.ask))
+
+    def test_each_lesson_shows_what_it_says(self) -> None:
+        """The change is made once, seen, and the trace answers the question."""
+        for lesson in lessons(README):
+            with self.subTest(lesson.milestone):
+                self.do(lesson)
+
+    def test_there_is_a_lesson_for_each_milestone_in_both_languages(self) -> None:
+        """Milestones in order, each with the rows that it is read in; the same in Chinese."""
+        found = lessons(README)
+        table = re.findall(r"^\| (\d): ", README, re.MULTILINE)
+        table.remove("4")  # its driver is to come
+        self.assertEqual(table, [lesson.milestone for lesson in found])
+        self.assertEqual(found, lessons(CHINESE))
+
+
+if __name__ == "__main__":
+    unittest.main()
