@@ -79,7 +79,7 @@ class TraceFile:
     def __init__(self, path: Path, fresh: bool = True) -> None:
         self.path = path
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # if new, its owner's alone
             self._file = open(path, "a", encoding="utf-8", newline="\n")
         except OSError as error:
             raise UsageError(f"the trace cannot be written ({error.strerror})", place=str(path),

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import json
 import random
+import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -17,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fresh import ROOT, TRACES
-from webdriver import Browser, browser, find_browser
+from webdriver import FLAGS, Browser, browser, find_browser
 
 from mini_agent.cli import main
 from mini_agent.messages import assistant, call, system, tool_result, user
@@ -26,6 +28,9 @@ from mini_agent.trace import Tracer, line
 HOSTILE = "</script><b id='evil'>&\"'"
 USABLE = 1000  # milliseconds until a page of a 5 MB session can be used
 LARGEST = 3_000_000  # bytes of such a page
+LESSON = ROOT / "workspace" / "sessions" / "lesson.jsonl"
+LESSON_OPTIONS = ("--policy", "none,naive,keep_head,whole_rounds,clip,clip_errors",
+                  "--window", "1800", "--fact", "AssertionError")
 _missing = find_browser()
 
 
@@ -72,9 +77,7 @@ class BrowserTest(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def _lesson(self) -> Path:
-        return page_of(self.folder, ROOT / "workspace" / "sessions" / "lesson.jsonl", "--policy",
-                       "none,naive,keep_head,whole_rounds,clip,clip_errors", "--window", "1800",
-                       "--fact", "AssertionError")
+        return page_of(self.folder, LESSON, *LESSON_OPTIONS)
 
     def _step(self) -> int:
         return int(self.window.run("return document.getElementById('step').value"))
@@ -183,6 +186,17 @@ class BrowserTest(unittest.TestCase):
             self.assertIsNone(self.window.run("return document.getElementById('evil')"))
             self.assertIn(HOSTILE, self._after_side())
             self.assertEqual([], self.window.log("browser"))
+
+    def test_the_picture_of_the_readme_is_made_by_its_command(self) -> None:
+        """The line of README.md, beside a page of the lesson: a PNG under 200 kB."""
+        (self.folder / "traces").mkdir()
+        page_of(self.folder, LESSON, *LESSON_OPTIONS).rename(self.folder / "traces" / "page.html")
+        line = re.search(r"^    (chromium .*)$", (ROOT / "README.md").read_text("utf-8"), re.M)[1]
+        subprocess.run(["sh", "-c", line.replace("--headless", " ".join(FLAGS))], check=True,
+                       cwd=self.folder, capture_output=True, timeout=60)
+        made = (self.folder / "traces" / "page.png").read_bytes()
+        self.assertTrue(made.startswith(b"\x89PNG"))
+        self.assertLess(len(made), 200_000)
 
     def test_a_session_of_5_mb_is_small_and_usable_within_a_second(self) -> None:
         """Under 3 MB; loaded, and one step on, in less than a second each."""

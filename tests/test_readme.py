@@ -21,6 +21,7 @@ from mini_agent import cli
 from mini_agent.chat.permission import FREE
 from mini_agent.evidence import FAR
 from mini_agent.lab.measures import CACHED
+from mini_agent.live.wiring import default_policy
 from mini_agent.rhythm import all_rounds, rows
 from mini_agent.tools.shell import SECRETS
 from mini_agent.trace import read_trace
@@ -169,6 +170,7 @@ class ReadmeTest(unittest.TestCase):
         for word in SECRETS:
             self.assertIn(word, README)
         self.assertFalse({"write_file", "edit_file", "run_command"} & set(FREE))
+        self.assertEqual("digest", default_policy())
 
 
 class TranslationTest(unittest.TestCase):
@@ -237,6 +239,15 @@ class CommandsTest(FolderTest):
                 self.assertEqual(0, done.returncode, done.stderr)
                 self.assertIn("An entry.", done.stdout)
             self.assertEqual(["local"] * len(lines), [sent.body["model"] for sent in server.requests])
+
+    def test_sessions_are_kept_where_nobody_else_may_look(self) -> None:
+        """Without --trace: XDG_STATE_HOME/mini-agent/sessions, mode 0700."""
+        done = command("-m", "mini_agent", "chat", "What is left?", "--script",
+                       "scripts/m1_task.json", "--workspace", "workspace/m1",
+                       XDG_STATE_HOME=str(self.folder))
+        self.assertEqual(0, done.returncode, done.stderr)
+        kept, = (self.folder / "mini-agent" / "sessions").glob("*.jsonl")
+        self.assertEqual(0o700, kept.parent.stat().st_mode & 0o777)
 
 
 def _environment(home: Path, **more: str) -> dict[str, str]:
