@@ -21,12 +21,17 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from fresh import ROOT
+from drive_m4 import one_window
+from fresh import ROOT, fresh_copy
 
 from mini_agent import cli
 from mini_agent.compression.catalogue import POLICIES
+from mini_agent.runner import govern, run_task
+from mini_agent.tasks import load_task
+from mini_agent.trace import Record
 
 Words = Mapping[str, Mapping[str, str]]  # table: name: what it is in this language
+ROWS, WIDTH = 18, 96  # of a digest that is shown
 COUNTED = re.compile(r"(`([\w./-]+\.\w+)` \| )\d+( \|)")
 BLOCK = re.compile(r"(<!-- begin: ([^\n]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 ROW = re.compile(r"^\| *(?:(\d): [^|]*)?\| `([\w./-]+\.\w+)` \|", re.MULTILINE)
@@ -55,6 +60,8 @@ def block(name: str, now: str, words: Words) -> str:
     """What stands in a block; as it is `now`, if no one here makes it."""
     if name.startswith("$ mini-agent "):
         return f"```\n{printed(shlex.split(name)[2:])}```\n"
+    if name in DIGESTS:
+        return digest(*DIGESTS[name])
     if name in BLOCKS:
         head, rows = BLOCKS[name]
         titles = words.get("heads", {}).get(head, head)
@@ -103,6 +110,21 @@ def targets(words: Words) -> list[list[str]]:
             for name, about in re.findall(r"^([a-z][\w-]*):\s+## (.*)$", text, re.MULTILINE)]
 
 
+def digest(milestone: str, window: int | None = None) -> str:
+    """How the first digest of a session begins, under the policy `digest_full`."""
+    task = load_task(ROOT / "scripts" / f"{milestone}_task.json")
+    records: list[Record] = []
+    with fresh_copy(milestone) as workspace:
+        run_task(one_window(task), workspace, [records.append],
+                 governance=govern(task, "digest_full", window))
+    text = next(entry["message"]["content"] for record in records
+                if record.get("event") == "context_compression"
+                for entry in record["payload"]["entries"])
+    rows = [row if len(row) <= WIDTH else row[:WIDTH] + " ..." for row in text.splitlines()[:ROWS]]
+    return "\n".join(["```", *rows, "...", "```", ""])
+
+
+DIGESTS = {"a digest of milestone 4": ("m4", None), "a digest of milestone 3": ("m3", 6000)}
 BLOCKS: dict[str, tuple[str, Callable[[Words], list[list[str]]]]] = {
     "the policies": ("name/from/what it does/breaks laws", policies),
     "the commands": ("command/what it does/example", commands),

@@ -10,6 +10,7 @@ import contextlib
 import io
 import re
 import shlex
+import shutil
 import subprocess
 import unittest
 from collections.abc import Iterator
@@ -36,7 +37,7 @@ CHINESE = (ROOT / "README.zh-CN.md").read_text(encoding="utf-8")
 GENERATED = re.compile(r"<!-- begin: ([^\n]+) -->\n(.*?)<!-- end -->", re.DOTALL)
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 CODE = re.compile(r"`([^`\n]+)`")
-COMMAND = re.compile(r"^    python3 (-m mini_agent .*)$", re.MULTILINE)
+COMMAND = re.compile(r"^    python3 ((?:-m mini_agent|scripts/).*)$", re.MULTILINE)
 LIVE = re.compile(r"<!-- live: [^\n]* -->\n(.*?)<!-- end of live -->", re.DOTALL)
 
 
@@ -123,7 +124,7 @@ class ReadmeTest(unittest.TestCase):
         text = prose(re.sub(r"(?ms)^### .*?(?=^## )", "", README))
         for claim in claims():
             text = text.replace(claim, "")
-        text = re.sub(r"\| \d: |milestones? \d", "", text)
+        text = re.sub(r"\| \d: |milestones? \d( and \d)?", "", text)
         self.assertEqual([], [text[max(0, at.start() - 60):at.end() + 20]
                               for at in NUMBER.finditer(text)])
 
@@ -210,16 +211,20 @@ class CommandsTest(FolderTest):
     """Each command of README.md is run."""
 
     def test_every_command_of_the_readme_runs(self) -> None:
-        """Each `python3 -m mini_agent` line exits with 0; traces/ is another folder here."""
+        """Each `python3` line exits with 0; traces/ and build/ are another folder here."""
         (self.folder / "m3-trace.jsonl").write_bytes(
             (ROOT / "traces" / "reference" / "m3-trace.jsonl").read_bytes())
+        shutil.copytree(ROOT / "workspace" / "m3", self.folder / "m3")
         lines = COMMAND.findall(LIVE.sub("", README))
         self.assertTrue(lines)
         for line in lines:
             with self.subTest(line), contextlib.chdir(ROOT):
-                words = shlex.split(line.replace("traces/", f"{self.folder}/"))[2:]
+                words = shlex.split(re.sub(r"\b(traces|build)/", f"{self.folder}/", line))
+                if words[0] != "-m":
+                    self.assertEqual(0, command(*words, "--traces", str(self.folder)).returncode)
+                    continue
                 with contextlib.redirect_stdout(io.StringIO()):
-                    self.assertEqual(0, cli.main(words))
+                    self.assertEqual(0, cli.main(words[2:]))
 
     def test_every_line_of_live_use_runs_against_a_server(self) -> None:
         """The variables are those of the README; the address is the test server's."""
