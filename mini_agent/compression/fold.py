@@ -22,7 +22,7 @@ from .scene import Scene
 from .sheet import Sheet, bound, parse, render
 from .spans import covered_by, head_end, tokens_of
 from .summariser import focus_message
-from .verify import longer, unsupported
+from .verify import longer
 from .view import Change, Entry, View
 
 Write = Callable[[Sequence[int]], str]
@@ -80,7 +80,7 @@ def fold(how: Fold, view: View, scene: Scene, span: range, write: Write) -> Chan
         return None
     sheet = parse(text)
     sheet.pop(heading("users", scene.texts), None)  # what a model writes of them is not taken over
-    facts = {} if how.by_code else {"unsupported": _checked(how, scene, sheet, originals)}
+    facts = {} if how.by_code else {"unsupported": _checked(how, scene, sheet, stretch.covered)}
     whole = _worded(scene, _bounded(how, scene, _filled(how.form, scene, sheet, originals)), words)
     entry = scene.entry(user(f"{header}\n{render(whole)}"), stretch.covered, "summary")
     if entry.tokens >= room:
@@ -125,9 +125,9 @@ def _users_words(scene: Scene, covered: Sequence[int]) -> list[str]:
     return words
 
 
-def _checked(how: Fold, scene: Scene, sheet: Sheet, originals: Sequence[Message]) -> list[str]:
+def _checked(how: Fold, scene: Scene, sheet: Sheet, covered: Sequence[int]) -> list[str]:
     asked_for = [focus_message(scene.focus, scene.texts)] if scene.focus else []
-    found = unsupported(render(sheet), [*originals, *asked_for])
+    found = scene.support.missing(render(sheet), scene.history, covered, asked_for)
     if found and how.refuse_unsupported:
         raise SummaryRefused(f"the summary names what nothing supports: {', '.join(found[:5])}",
                              place=how.strategy, value=found,

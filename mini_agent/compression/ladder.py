@@ -25,6 +25,7 @@ from .scene import Scene, Shelf, Strategy
 from .share import UserShare
 from .state import WindowState
 from .summariser import Summariser
+from .verify import Support
 from .view import Change, View, apply, to_payload
 
 
@@ -61,7 +62,7 @@ class Ladder:
         for note in state.summaries:
             self._summariser.learn(note)
         self._shelf = shelf
-        self._index = HistoryIndex(state.history)
+        self._index, self._support = HistoryIndex(state.history), Support()
         self._tools = frozenset(tool["name"] for tool in tools)
         state.declared = state.estimate.declarations(tools) if tools else 0
 
@@ -217,7 +218,7 @@ class Ladder:
         return Scene(turn.step, state.history, goal, self.budget, state.estimate, self.texts,
                      self.protection(), state.sent, self.policy.frozen, self._summariser,
                      state.pins, self._tools, self._shelf, state.stages, state.rounds, turn.trigger,
-                     turn.focus, self._index)
+                     turn.focus, self._index, self._support)
 
     def protection(self) -> Protection:
         """What may not be touched as things stand."""

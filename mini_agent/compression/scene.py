@@ -18,6 +18,7 @@ from .budget import Budget
 from .index import HistoryIndex
 from .laws import Protection
 from .pins import Pins
+from .verify import Support
 from .view import Change, Entry, View
 
 
@@ -69,7 +70,8 @@ class Scene:
     `stages` are the stages of the work that have ended, oldest first; `rounds` says
     how many summaries this session has had. `trigger` is what the ladder is taken for
     (threshold, stage, overflow, manual), `focus` what a user who asked for it cares for.
-    `index` knows the lines and words of the history, as far as it was told to `grow`.
+    `index` knows the lines and words of the history, as far as it was told to `grow`,
+    `support` where the names in summaries stand in it.
     """
 
     step: int
@@ -90,6 +92,7 @@ class Scene:
     trigger: str = "threshold"
     focus: str = ""
     index: HistoryIndex = field(default_factory=lambda: HistoryIndex(()))
+    support: Support = field(default_factory=Support)
 
     def entry(self, message: Message, stands_for: Sequence[int], how: str) -> Entry:
         """An entry with its tokens counted; its text carries the pins of what it stands for."""

@@ -50,19 +50,68 @@ def is_call(text: str) -> bool:
 
 def longer(summary: str, originals: Sequence[Message]) -> bool:
     """Whether a summary has as many characters as what it covers, or more."""
-    return len(summary) >= sum(len(part) for message in originals for part in _parts(message))
+    room = len(summary)
+    for part in (part for message in originals for part in _parts(message)):
+        room -= len(part)
+        if room < 0:
+            return False
+    return True
 
 
 def unsupported(summary: str, originals: Sequence[Message]) -> list[str]:
-    """What `summary` names and `originals` do not, each once, in order.
+    """What `summary` names and `originals` do not, each once, in order."""
+    return Support().missing(summary, originals, range(len(originals)))
 
-    Counts that can be taken from the originals (how many messages, how many
-    lines or characters a message has) are supported.
+
+class Support:
+    """Where the names in the summaries of a session stand in its history.
+
+    Later summaries cover what earlier ones have covered, so a name is looked for once
+    and then known by its message; the newest messages are looked through first.
     """
-    source = "\n".join(part for message in originals for part in _parts(message))
-    counts = set(_counts(originals))
-    found = dict.fromkeys(name for finder in (words, numbers, quoted) for name in finder(summary))
-    return [name for name in found if name not in counts and not _stands(name, source)]
+
+    def __init__(self) -> None:
+        self._where: dict[str, int] = {}
+        self._sizes: dict[int, tuple[str, str]] = {}
+
+    def missing(self, summary: str, history: Sequence[Message], covered: Sequence[int],
+                more: Sequence[Message] = ()) -> list[str]:
+        """What `summary` names and neither the `covered` messages do nor `more`.
+
+        Counts that can be taken from the originals (how many messages, how many
+        lines or characters a message has) are supported.
+        """
+        inside = frozenset(covered)
+        found = dict.fromkeys(name for finder in (words, numbers, quoted)
+                              for name in finder(summary))
+        gone = [name for name in found if not self._stands(name, history, covered, inside)
+                and not any(_said(name, message) for message in more)]
+        counts = set(self._counts(history, covered, len(more))) if any(
+            name.isdigit() for name in gone) else ()
+        return [name for name in gone if name not in counts]
+
+    def _stands(self, name: str, history: Sequence[Message], covered: Sequence[int],
+                inside: frozenset[int]) -> bool:
+        if self._where.get(name) in inside:
+            return True
+        at = next((index for index in reversed(covered) if _said(name, history[index])), None)
+        if at is not None:
+            self._where[name] = at
+        return at is not None
+
+    def _counts(self, history: Sequence[Message], covered: Sequence[int],
+                more: int) -> Iterator[str]:
+        """The numbers of the points in a list, and the sizes of each message."""
+        yield from map(str, range(1, len(covered) + more + 1))
+        for index in covered:
+            if index not in self._sizes:
+                content = history[index]["content"]
+                self._sizes[index] = str(len(content)), str(len(content.splitlines()))
+            yield from self._sizes[index]
+
+
+def _said(name: str, message: Message) -> bool:
+    return any(_stands(name, part) for part in _parts(message))
 
 
 def _stands(name: str, source: str) -> bool:
@@ -105,11 +154,3 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(item)
     else:
         yield json.dumps(value)
-
-
-def _counts(originals: Sequence[Message]) -> Iterator[str]:
-    yield str(len(originals))
-    for number, message in enumerate(originals, 1):
-        yield str(number)  # the number of a point in a list
-        yield str(len(message["content"]))
-        yield str(len(message["content"].splitlines()))
