@@ -79,6 +79,8 @@ class _Fold:
         self._declared: int | None = None
         self._ids: set[str] = set()
         self._answer: dict[str, Any] = {}
+        self._children: list[int] = []  # sub-agents that have begun
+        self._at_work: set[int] = set()
 
     def _governed(self, start: Mapping[str, Any]) -> Governance:
         """What governs, and what stands in doubt about it."""
@@ -203,7 +205,20 @@ class _Fold:
         self._declared = None  # other tools, perhaps
         yield from ()
 
+    def _on_subagent_start(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
+        if payload["child"] != len(self._children) + 1:
+            yield "trace", f"sub-agent {payload['child']} where {len(self._children) + 1} begins"
+        self._children.append(payload["child"])
+        self._at_work.add(payload["child"])
+
+    def _on_subagent_end(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
+        if payload["child"] not in self._at_work:
+            yield "trace", f"sub-agent {payload['child']} ends and is not at work"
+        self._at_work.discard(payload["child"])
+
     def _on_run_end(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
+        if self._at_work:
+            yield "trace", f"sub-agents {sorted(self._at_work)} have no end"
         view = self._state.view
         if payload["final_messages"] != len(view):
             yield "trace", f"ends with {payload['final_messages']} messages, the view has {len(view)}"

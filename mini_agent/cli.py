@@ -145,7 +145,7 @@ def _child(options: argparse.Namespace) -> int:
 def _add_show(commands: argparse._SubParsersAction) -> None:
     parser = add_command(commands, "show", "show the steps of a trace, or what was sent at one",
                          "traces/reference/m3-trace.jsonl --step 4 --diff", _show)
-    parser.add_argument("trace", type=Path, metavar="TRACE")
+    parser.add_argument("trace", metavar="TRACE", help="a trace; TRACE#2 is its sub-agent 2")
     parser.add_argument("--step", type=int, metavar="N", help="all that was sent at this step")
     parser.add_argument("--diff", action="store_true", help="only what changed since the last")
 
@@ -154,13 +154,14 @@ def _show(options: argparse.Namespace) -> int:
     if options.step is not None or options.diff:
         from .lab.show import show_step
 
-        for line in show_step(str(options.trace), options.step, options.diff):
+        for line in show_step(options.trace, options.step, options.diff):
             print(line)
         return DONE
     from .rhythm import rows, spans
+    from .subagents.trails import find_trace
     from .trace import read_trace
 
-    trace = read_trace(options.trace)
+    trace = read_trace(find_trace(options.trace))
     if trace.warning:
         print(f"mini-agent: {trace.warning}", file=sys.stderr)
     for start in trace.events("run_start"):
@@ -172,6 +173,9 @@ def _show(options: argparse.Namespace) -> int:
         before, sent = (f"{tokens} ({messages})" for tokens, messages in (
             (row.before, row.before_messages), (row.sent, row.messages)))
         print(f"{row.step:>4}  {before:<12}{sent:<12}{told}".rstrip())
+        for child in (end for end in trace.events("subagent_end") if end["step"] == row.step):
+            print("      sub-agent {child} {status}: {steps} steps, {peak_tokens} tokens at most, "
+                  "{sent_tokens} in all: ".format(**child) + f"{options.trace}#{child['child']}")
     for end in trace.events("run_end"):
         print(f"ended at step {end['step']}: {end['reason']}")
     return DONE

@@ -1,6 +1,7 @@
 """Milestone 6: the linter of transcripts, and of our own traces.
 
-A trace of ours is audited whole (`audit.py`). Of another agent's log the reader mends
+A trace of ours is audited whole (`audit.py`), and so are those of its sub-agents: what
+their parent says of them has to be true. Of another agent's log the reader mends
 what does not fit together, so what it mended is told here, with what is wrong in the
 messages that it made.
 """
@@ -8,12 +9,15 @@ messages that it made.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 from ..audit import Line, audit
-from ..errors import UsageError
+from ..errors import TraceError, UsageError
 from ..lint import Finding, lint_message, lint_pairing
-from ..trace import parse_record
+from ..subagents.endings import CUT_OFF, numbers_of
+from ..subagents.trails import child_trace, find_trace
+from ..trace import parse_record, read_trace, trace_folder
 from .sessions import Session, open_sessions
 
 # What readers mend and count, of that which is a fault of the log; the rest is its form.
@@ -29,20 +33,25 @@ MENDED = {
 }
 
 
-def check_file(path: str) -> Iterator[str]:
-    """A line for each finding: place, kind, what. Raises `UsageError` for no session."""
+def check_file(path: str, goes_on: bool = False) -> Iterator[str]:
+    """A line for each finding: place, kind, what. Raises `UsageError` for no session.
+
+    `goes_on`: a trace need not have come to its end.
+    """
+    path = str(find_trace(path))
     try:
         raw = Path(path).read_bytes()
     except OSError as error:
         raise UsageError(f"the file cannot be read ({error.strerror})", place=path,
                          remedy="name a trace or a recorded session") from error
-    found = _check_trace(raw) if _is_trace(raw) else None
+    found = _check_trace(raw, goes_on) if _is_trace(raw) else None
     if found is None:
         for session in open_sessions(path):
             yield from _check_session(path, session)
         return
     for finding in found:
         yield f"{path}:{finding.line}: {finding.kind}: {finding.text}"
+    yield from _check_children(Path(path), raw)
 
 
 def _is_trace(raw: bytes) -> bool:
@@ -53,7 +62,34 @@ def _is_trace(raw: bytes) -> bool:
     return True
 
 
-def _check_trace(raw: bytes) -> Iterator[Finding]:
+def _check_children(path: Path, raw: bytes) -> Iterator[str]:
+    """The traces of sub-agents, against what their parent says of how they ended."""
+    for number, text in enumerate(raw.split(b"\n"), 1):
+        told = parse_record(text)["payload"] if b'"subagent_end"' in text and _is_trace(text) else {}
+        child, status = told.get("child"), told.get("status")
+        if type(child) is not int:
+            continue  # something else, or what `audit` has told already
+        log = child_trace(trace_folder(path), child)
+        cut_off = status in CUT_OFF
+        if log.is_file():
+            yield from check_file(str(log), goes_on=cut_off)
+            for key, value in _numbers(log).items():
+                if told.get(key) != value:
+                    yield (f"{path}:{number}: trace: {key} is {told.get(key)}, in the log of "
+                           f"sub-agent {child} it is {value}")
+        elif not cut_off:
+            yield f"{path}:{number}: trace: the log of sub-agent {child} is missing"
+
+
+def _numbers(log: Path) -> dict[str, int]:
+    """What a run took; nothing where its trace is broken, which was told already."""
+    try:
+        return asdict(numbers_of(read_trace(log).records))
+    except TraceError:
+        return {}
+
+
+def _check_trace(raw: bytes, goes_on: bool) -> Iterator[Finding]:
     lines: list[Line] = []
     *whole, rest = raw.split(b"\n")
     for number, text in enumerate(whole, 1):
@@ -63,7 +99,7 @@ def _check_trace(raw: bytes) -> Iterator[Finding]:
             yield Finding(number, "trace", f"not a record: {error}")
     if rest:
         yield Finding(len(whole) + 1, "trace", f"the last line is cut off after {len(rest)} bytes")
-    yield from audit(lines)
+    yield from audit(lines, goes_on)
 
 
 def _check_session(path: str, session: Session) -> Iterator[str]:

@@ -85,9 +85,11 @@ def _why(options: argparse.Namespace) -> int:
         raise UsageError("an empty text is everywhere", place="TEXT",
                          remedy="give the text that the model should have known")
     found = False
-    for name, steps, history in steps_at(options.trace, options.policy, options.window,
-                                         options.workspace):
+    for at, (name, steps, history) in enumerate(steps_at(
+            options.trace, options.policy, options.window, options.workspace)):
         explained = explain(options.text, steps, history)
+        if at and not explained["entered"]:
+            continue  # one of many sessions, and not the one that was asked for
         found = found or bool(explained["entered"])
         if options.json:
             print(json.dumps({"session": name, **explained}, ensure_ascii=False))
@@ -95,6 +97,10 @@ def _why(options: argparse.Namespace) -> int:
         print(f"{printable(name)}: {options.text!r}")
         for line in lines(explained):
             print(f"  {printable(line)}")
+        number = name.rpartition("#")[2]
+        if at and number.isdecimal():  # a sub-agent: who sent it can ask for it
+            print(f"  above     read_child(child={number}, "
+                  f"message={explained['entered'][-1]['message']}) gives it to the parent")
     return 0 if found else 1
 
 

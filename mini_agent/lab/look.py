@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from ..errors import UsageError
 from ..messages import Message
+from ..subagents.trails import family_of, find_trace
 from ..tokens import Estimator, estimator
 from ..trace import Trace, parse_record, read_trace
 from .extremes import lab_policy
@@ -20,15 +22,18 @@ Looked = tuple[str, Sequence[Taken], Sequence[Message]]
 
 
 def steps_at(path: str, policy: str = "", window: str = "32k",
-             workspace: str = "") -> Iterator[Looked]:
-    """(name, steps, history) of each session in a file.
+             workspace: str = "", below: bool = True) -> Iterator[Looked]:
+    """(name, steps, history) of each session in a file, and those `below` a trace.
 
     A trace shows what its run sent; with a policy, and for any other log, the session
     is replayed (under `none` if no policy is named).
     """
+    name, path = Path(path).name, str(find_trace(path))
     if not policy and is_trace(path):
-        trace = read_trace(Path(path))
-        yield Path(path).name, list(steps_of_trace(trace.records, counted_by(trace))), trace.messages()
+        for number, place in islice(family_of(Path(path)), None if below else 1):
+            trace = read_trace(place)
+            yield (name + number, list(steps_of_trace(trace.records, counted_by(trace))),
+                   trace.messages())
         return
     for session in open_sessions(path, partial(run_in_copy, workspace=workspace)):
         recording = Recording(session.name, session.format, session.messages, estimator())

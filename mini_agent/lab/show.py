@@ -25,7 +25,7 @@ def show_step(path: str, step: int | None, diff: bool) -> Iterator[str]:
 
     Raises `UsageError` where there is no such step.
     """
-    for name, steps, _ in steps_at(path):
+    for _, steps, _ in steps_at(path, below=False):
         if step is not None and all(taken.step != step for taken in steps):
             last = max((taken.step for taken in steps), default=None)
             raise UsageError(f"there is no step {step}", place=path, value=step,

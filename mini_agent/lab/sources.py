@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from ..errors import UsageError
+from ..subagents.trails import find_trace
 
 
 @dataclass(frozen=True)
@@ -29,16 +31,17 @@ class Source:
 def find_sources(paths: Sequence[str]) -> list[Source]:
     """The files at `paths`, folders searched through, each file once.
 
-    What begins with a dot is left out. Raises `UsageError` where a path is not there
-    or a folder has no file.
+    What begins with a dot is left out, and in a folder the own folder of a run, whose
+    sub-agents are reached through its trace. Raises `UsageError` where a path is not
+    there or a folder has no file.
     """
     found: dict[str, bool] = {}
     for path in paths:
         if not os.path.isdir(path):
-            found[path] = True
+            found[str(find_trace(path))] = True
             continue
-        inside = sorted(str(file) for file in Path(path).rglob("*") if file.is_file() and not any(
-            part.startswith(".") for part in file.relative_to(path).parts))
+        inside = sorted(str(file) for file in Path(path).rglob("*")
+                        if file.is_file() and _is_wanted(file, Path(path)))
         if not inside:
             raise UsageError("there is no file in this folder", place=path,
                              remedy="name a folder with recorded sessions")
@@ -47,6 +50,13 @@ def find_sources(paths: Sequence[str]) -> list[Source]:
     top = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in found])
     return [Source(at, path, Path(os.path.relpath(os.path.abspath(path), top)).as_posix(),
                    _size(path), asked) for at, (path, asked) in enumerate(found.items())]
+
+
+def _is_wanted(file: Path, top: Path) -> bool:
+    """Neither hidden nor in the own folder of a run, `x.d` beside `x.jsonl`."""
+    folders = list(takewhile(lambda folder: folder != top, file.parents))
+    return not any(place.name.startswith(".") for place in (file, *folders)) and not any(
+        folder.suffix == ".d" and folder.with_suffix(".jsonl").is_file() for folder in folders)
 
 
 def _size(path: str) -> int:

@@ -171,6 +171,7 @@ class Crew:
         """A child that is about to start, and its record."""
         self.count += 1
         trace = child_trace(self.home.folder, self.count)
+        make_private(self.home.folder)
         make_private(trace.parent)
         trace.unlink(missing_ok=True)  # of an earlier run of the same name
         shutil.rmtree(trace_folder(trace), ignore_errors=True)

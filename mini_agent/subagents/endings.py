@@ -31,6 +31,7 @@ from .processes import Heard
 
 STATUSES = ("finished", "gave_up", "step_limit", "token_limit", "overflow", "model_error",
             "crashed", "timed_out", "killed")
+CUT_OFF = ("crashed", "timed_out", "killed")  # its trace may have no end
 REPORT_CHARS = 20_000  # of a report that are handed on; the whole is in the child's trace
 DETAIL_CHARS = 300     # of what was wrong
 _OF_REASON = {"final_answer": "finished", "step_limit": "step_limit", "overflow": "overflow",

@@ -8,21 +8,65 @@ of that child. The model has `read_child`. What is left out: reading a trace
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..compression.tools import PAGE_CHARS, ReadResult
-from ..errors import MiniAgentError, ToolError
+from ..errors import MiniAgentError, ToolError, UsageError
 from ..texts import Texts
 from ..tools.schema import arguments_schema
-from ..trace import read_trace
+from ..trace import parse_record, read_trace, trace_folder
 
 
 def child_trace(folder: Path, number: int) -> Path:
     """Where the trace of a child lies; `folder` is that of its parent's run."""
     return folder / "children" / f"{number}.jsonl"
+
+
+def children_of(trace: Path) -> list[tuple[int, Path]]:
+    """(number, trace) of each child that a trace tells of and that has left one, in order.
+
+    Lines that cannot be read are left to whoever checks the trace. Raises OSError.
+    """
+    numbers: set[int] = set()
+    with open(trace, "rb") as lines:
+        for text in lines:
+            if b'"subagent_start"' in text:
+                with suppress(ValueError):
+                    record = parse_record(text)
+                    if record.get("event") == "subagent_start":
+                        number = record["payload"].get("child")
+                        numbers |= {number} if isinstance(number, int) else set()
+    found = [(number, child_trace(trace_folder(trace), number)) for number in sorted(numbers)]
+    return [(number, path) for number, path in found if path.is_file()]
+
+
+def family_of(trace: Path) -> Iterator[tuple[str, Path]]:
+    """("", the trace itself), then ("#1", that of its first child) and so on, downwards."""
+    yield "", trace
+    for number, path in children_of(trace):
+        for below, further in family_of(path):
+            yield f"#{number}{below}", further
+
+
+def find_trace(text: str) -> Path:
+    """The file that is meant: as it stands, or behind `#N` the trace of child N.
+
+    Raises `UsageError` where there is no such child.
+    """
+    above, mark, number = text.rpartition("#")
+    if not mark or not (number.isascii() and number.isdecimal()) or Path(text).exists():
+        return Path(text)
+    parent = find_trace(above)
+    path = child_trace(trace_folder(parent), int(number))
+    if not path.is_file():
+        known = children_of(parent) if parent.is_file() else []
+        raise UsageError(f"there is no log of sub-agent {number}", place=above, value=number,
+                         remedy="it has " + (", ".join(str(other) for other, _ in known) or "none"))
+    return path
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
+from ...subagents.trails import children_of, find_trace
 from .anthropic import Anthropic
 from .atif import Atif
 from .base import Counts, HostCompression, Reader, Session, Unreadable, total_counts
@@ -41,21 +42,24 @@ READERS: tuple[Reader, ...] = (  # the most specific first; the first that detec
 
 
 def open_sessions(path: str | Path,
-                  run: Callable[[str], Session] | None = None) -> list[Session]:
+                  run: Callable[[str], list[Session]] | None = None) -> list[Session]:
     """All sessions of a file, in its order; at least one, each with messages.
+
+    Behind the session of a trace stand those of its sub-agents, `NAME#1` and so on.
 
     A task file has none until it is run: `run` does it; without one it is refused.
     `UsageError` in one line: no file, a folder, empty, binary, no JSON, no reader for
     the format, nothing but lines that cannot be read, no messages. What could not be
     read of a file that has sessions is in `unreadable` of the first.
     """
+    path = find_trace(str(path))
     document = Document.open(path)
     reader = next((reader for reader in READERS if reader.detects(document)), None)
     if reader is None:
         raise UsageError(f"no reader for this format: {_shape(document)}", place=str(path),
                          value=_shape(document),
                          remedy="known are " + ", ".join(reader.name for reader in READERS))
-    found = [run(str(path))] if run and isinstance(reader, TaskFile) else reader.read(document)
+    found = run(str(path)) if run and isinstance(reader, TaskFile) else reader.read(document)
     sessions = [session for session in found if session.messages]
     if not sessions:
         broken = "".join(f", {len(document.unreadable)} unreadable, the first in line "
@@ -66,7 +70,23 @@ def open_sessions(path: str | Path,
     if len(sessions) < len(found):
         sessions[0].notes["sessions_without_messages"] = len(found) - len(sessions)
     _name_apart(sessions)
-    return sessions
+    return sessions + (_children(path, sessions[0]) if isinstance(reader, TraceFile) else [])
+
+
+def _children(path: Path, parent: Session) -> list[Session]:
+    """The sessions of the sub-agents of a trace; one that said nothing is counted only."""
+    found: list[Session] = []
+    for number, trace in children_of(path):
+        try:
+            sessions = open_sessions(trace)
+        except UsageError:
+            parent.notes["children_without_messages"] = parent.notes.get(
+                "children_without_messages", 0) + 1
+            continue
+        for session in sessions:
+            session.name = f"{parent.name}#{number}{session.name.removeprefix(trace.name)}"
+        found += sessions
+    return found
 
 
 def _name_apart(sessions: list[Session]) -> None:
