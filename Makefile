@@ -1,7 +1,7 @@
 # Nothing but Python 3.11 or newer and make is needed. PYTHON=python3.13 chooses another.
 PYTHON ?= python3
 
-.PHONY: run run-m2 run-m3 run-m3-paths run-m4 watch-m3 test test-real test-browser fuzz clean
+.PHONY: run run-m2 run-m3 run-m3-paths run-m4 watch-m3 lab test test-real test-browser fuzz bench clean
 
 run:            ## milestone 1: the loop on a small task
 	@$(PYTHON) scripts/drive_m1.py
@@ -21,6 +21,9 @@ run-m4:         ## milestone 4: one task in one window, compressed, and with sub
 watch-m3:       ## run milestone 3 again whenever its task file is saved
 	@$(PYTHON) scripts/watch_m3.py
 
+lab:            ## milestone 6: the sessions of workspace/sessions under every policy, on a page
+	@$(PYTHON) scripts/drive_m6.py
+
 test:           ## every test, warnings as errors
 	@$(PYTHON) -X dev -W error -m unittest discover -s tests -t .
 
@@ -33,6 +36,9 @@ test-browser:   ## the report page in a real browser; skipped where there is non
 fuzz:           ## every strategy and policy on 10,000 random sessions each (minutes)
 	@$(PYTHON) -W error -m tests.fuzz
 	@$(PYTHON) -W error -m tests.fuzz_children
+
+bench:          ## what governing a step costs, as ratios within one run (minutes)
+	@$(PYTHON) scripts/bench.py
 
 clean:          ## remove what runs have written
 	@rm -rf traces/*.jsonl traces/*.json traces/*.svg traces/*.d traces/*.html

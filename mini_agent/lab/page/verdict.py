@@ -34,9 +34,11 @@ def _of_many(summary: Sequence[Row], unsound: set[str]) -> Iterator[str]:
             yield f"Window {window}: no session is long enough for its evidence to count."
             continue
         best = max(rows, key=lambda row: (row["far_recall"], -(row["cost"] or 0)))
-        yield (f"Window {window}, {best['sessions']} sessions: {_named(best)} keeps the most of "
-               f"what is used again, {_share(best)} (interval {best['low']:.3f} to "
-               f"{best['high']:.3f}), at a cost of {best['cost']:.2f}. {_cheapest(rows)}")
+        many = f"{best['sessions']} session{'s' if best['sessions'] > 1 else ''}"
+        spread = ("" if best["low"] is None else
+                  f" (interval {best['low']:.3f} to {best['high']:.3f})")
+        yield (f"Window {window}, {many}: {_named(best)} keeps the most of what is used again, "
+               f"{_share(best)}{spread}{_price(best)}. {_cheapest(rows)}")
 
 
 def _of_one(rows: Sequence[Row], unsound: set[str]) -> Iterator[str]:
@@ -64,8 +66,8 @@ def _advice(group: Sequence[Row], base: Row, unsound: set[str]) -> str:
         return start + (f"Too little is used again to measure what is lost; {_named(small)} has "
                         f"the smallest peak, {small['peak_tokens']} tokens.")
     best = max(measured, key=lambda row: (row["far_recall"], -(row["cost"] or 0)))
-    return start + (f"{_named(best)} keeps the most of what is used again, {_share(best)}, at a "
-                    f"cost of {best['cost']:.2f}. {_cheapest(measured)}")
+    return start + (f"{_named(best)} keeps the most of what is used again, "
+                    f"{_share(best)}{_price(best)}. {_cheapest(measured)}")
 
 
 def _cheapest(rows: Sequence[Row]) -> str:
@@ -74,6 +76,10 @@ def _cheapest(rows: Sequence[Row]) -> str:
         return ""
     low = min(priced, key=lambda row: row["cost"])
     return f"The cheapest is {_named(low)}: {low['cost']:.2f}, with {_share(low)}."
+
+
+def _price(row: Row) -> str:
+    return "" if row["cost"] is None else f", at a cost of {row['cost']:.2f}"
 
 
 def _named(row: Row) -> str:
