@@ -135,7 +135,7 @@ def session(url: str, provider: str, policy: str, believed: int, report: Report)
                                      "each time compressed and sent again")
     drift = sorted(abs(payload["drift"]) / payload["prompt_tokens"]
                    for payload in of(records, "model_usage") if "prompt_tokens" in payload)
-    report.say(f"       {name}: drift {drift[len(drift) // 2]:.2%} at the median, "
+    report.say(f"       {name}: drift of {ESTIMATE} {drift[len(drift) // 2]:.2%} at the median, "
                f"{drift[-1]:.1%} at most")
 
 
