@@ -66,7 +66,7 @@ def make_parser() -> argparse.ArgumentParser:
         "compression.", epilog="example: mini-agent run scripts/m1_task.json --workspace "
         "workspace/m1")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_add_run, _add_show, _add_tokens):
+    for add in (_add_run, _add_show, _add_tokens, _add_policies):
         add(commands)
     live_commands(commands, add_command)
     add_commands(commands, add_command)
@@ -209,4 +209,24 @@ def _tokens(options: argparse.Namespace) -> int:
     for row in table:
         print("".join(f"{row[name]:>11}" if len(short) > 8 else f"{row[name]:>8}"
                       for name, short in columns.items()) + f"  {row['file']}")
+    return DONE
+
+
+def _add_policies(commands: argparse._SubParsersAction) -> None:
+    parser = add_command(commands, "policies", "list the policies, or print one as data",
+                         "clip_errors", _policies)
+    parser.add_argument("name", nargs="?", metavar="NAME")
+
+
+def _policies(options: argparse.Namespace) -> int:
+    from .compression.catalogue import POLICIES
+    from .compression.policies import find_policy
+
+    if options.name:
+        name = find_policy(options.name).name  # a wrong one is refused with close names
+        print(json.dumps(next(policy for policy in POLICIES if policy["name"] == name), indent=1))
+        return DONE
+    width = max(len(policy["name"]) for policy in POLICIES)
+    for policy in POLICIES:
+        print(f"{policy['name']:<{width}}  {policy['about']}")
     return DONE

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import unittest
 
+from mini_agent.compression.catalogue import POLICIES
+from mini_agent.compression.policies import find_policy, make_policy
 from mini_agent.trace import read_trace
 from tests.support import ROOT, FolderTest, mini_agent
 
@@ -196,6 +198,29 @@ class ShowTest(FolderTest):
         self.assertEqual(b"", process.stderr.read())
         process.stderr.close()
         process.wait()
+
+
+class PoliciesTest(FolderTest):
+    """`mini-agent policies`."""
+
+    def test_each_policy_is_a_row_with_what_it_is_for(self) -> None:
+        """In the order of the catalogue."""
+        done = mini_agent("policies")
+        self.assertEqual([policy["name"] for policy in POLICIES],
+                         [line.split()[0] for line in done.stdout.splitlines()])
+        self.assertIn(POLICIES[0]["about"], done.stdout)
+
+    def test_one_policy_is_printed_as_the_data_that_makes_it(self) -> None:
+        """What is printed, read again, is the same policy."""
+        for name in ("clip_errors", "two_layer", "naive"):
+            made = make_policy(json.loads(mini_agent("policies", name).stdout), name)
+            self.assertEqual(find_policy(name), made)
+
+    def test_a_wrong_name_is_refused_with_close_ones(self) -> None:
+        """One line, status 2."""
+        done = mini_agent("policies", "clip_error")
+        self.assertEqual((2, "", 1), (done.returncode, done.stdout, done.stderr.count("\n")))
+        self.assertIn("clip_errors", done.stderr)
 
 
 class HelpTest(unittest.TestCase):
