@@ -1,0 +1,289 @@
+"""Milestone 5: the live agent as a program: scripts, terminals, wrong settings."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import unittest
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Any
+from unittest.mock import patch
+
+from mini_agent.cli import is_request, main
+from mini_agent.trace import read_trace
+from tests.fake_server import (BAD_KEY, Answer, FakeServer, call_part, chat, part, plain, stream,
+                               tool_calls, usage_part)
+from tests.support import ROOT, FolderTest
+
+WRITE = chat(calls=[("c", "write_file", '{"path": "a.txt", "content": "one"}')],
+             finish="tool_calls")
+NOTHING = {name: "" for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL",
+                                 "ANTHROPIC_API_KEY", "MINI_AGENT_MODEL", "NO_COLOR")}
+
+
+def said(text: str, prompt: int = 100) -> Answer:
+    """A streamed answer."""
+    return stream(part(content=text), part("stop"), usage_part(prompt, 5), "[DONE]")
+
+
+class Case(FolderTest):
+    """Each test has its own state folder, so nobody's sessions are touched."""
+
+    def run_agent(self, *arguments: str, server: FakeServer | None = None, typed: str = "",
+                  **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run the command in this process, as it would be run in a pipe."""
+        settings = {**NOTHING, "XDG_STATE_HOME": str(self.folder / "state"), **environment}
+        if server is not None:
+            settings |= {"OPENAI_BASE_URL": server.url, "MINI_AGENT_MODEL": "m"}
+        out, err = io.StringIO(), io.StringIO()
+        with (redirect_stdout(out), redirect_stderr(err), patch.dict(os.environ, settings),
+              patch("sys.stdin", io.StringIO(typed))):
+            status = main([*arguments, "--workspace", str(self.folder)])
+        return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
+
+
+class Once(Case):
+    """`mini-agent "do this"`."""
+
+    def test_the_answer_alone_goes_to_standard_output(self) -> None:
+        """The rest beside it; the session is kept in the state folder, for its owner."""
+        with FakeServer(plain(WRITE), said("All done.")) as server:
+            done = self.run_agent("do this", "--yes", server=server)
+        self.assertEqual((0, "All done.\n"), (done.returncode, done.stdout), done.stderr)
+        self.assertEqual("call: write_file path=\"a.txt\" content=\"one\"\n",
+                         done.stderr.partition("ended")[0])
+        self.assertEqual("one", (self.folder / "a.txt").read_text(encoding="utf-8"))
+        trace, = (self.folder / "state/mini-agent/sessions").glob("*.jsonl")
+        self.assertEqual("run_end", read_trace(trace).records[-1]["event"])
+
+    def test_without_leave_nothing_is_written_in_a_script(self) -> None:
+        """Nobody can be asked, and the model is told so."""
+        with FakeServer(plain(WRITE), said("I could not.")) as server:
+            done = self.run_agent("do this", "--json", server=server)
+            self.assertIn("nobody is there to be asked",
+                          server.requests[1].body["messages"][-1]["content"])
+        self.assertEqual("I could not.", json.loads(done.stdout)["text"])
+        self.assertFalse((self.folder / "a.txt").exists())
+
+    def test_what_fails_is_one_line_and_status_1(self) -> None:
+        """A key that is refused: no retry, no traceback, and never the key."""
+        with FakeServer(plain(BAD_KEY, 401)) as server:
+            done = self.run_agent("do this", server=server, OPENAI_API_KEY="sk-secret-words")
+            self.assertEqual(1, len(server.requests))
+        self.assertEqual((1, "", 1), (done.returncode, done.stdout, done.stderr.count("\n")))
+        self.assertRegex(done.stderr, "^mini-agent: model_error: .*OPENAI_API_KEY")
+        self.assertNotIn("sk-secret", done.stderr)
+
+    def test_a_session_goes_on_from_its_trace(self) -> None:
+        """`resume TRACE REQUEST` sends all that was said, and the request."""
+        trace = str(self.folder / "s.jsonl")
+        with FakeServer(said("One."), said("Two.")) as server:
+            self.run_agent("say one", "--trace", trace, server=server)
+            done = self.run_agent("resume", trace, "and two", server=server)
+            roles = [message["role"] for message in server.requests[1].body["messages"]]
+        self.assertEqual((0, "Two.\n"), (done.returncode, done.stdout), done.stderr)
+        self.assertEqual(["system", "user", "assistant", "user"], roles)
+
+    def test_a_pipe_is_a_conversation(self) -> None:
+        """A line a message; the answers are what stands on standard output."""
+        with FakeServer(said("One."), said("Two.")) as server:
+            done = self.run_agent("chat", typed="first\nsecond\n", server=server)
+            self.assertEqual(["first", "One.", "second"], [
+                message["content"] for message in server.requests[1].body["messages"][1:]])
+        self.assertEqual((0, "One.\nTwo.\n"), (done.returncode, done.stdout), done.stderr)
+
+    def test_a_request_is_told_from_a_mistyped_command(self) -> None:
+        """A blank or a letter that no command has makes it one; options may stand before."""
+        for arguments, expected in ((["fix it"], True), (["修复"], True), (["--yes", "x y"], True),
+                                    (["chta"], False), (["run"], False), ([], False),
+                                    (["--help"], False)):
+            self.assertEqual(expected, is_request(arguments), arguments)
+
+
+class WrongSettings(Case):
+    """One line that says what to do."""
+
+    def refused(self, says: str, *arguments: str, status: int = 2, **environment: str) -> None:
+        done = self.run_agent(*(arguments or ("do this",)), **environment)
+        with self.subTest(says):
+            self.assertEqual((status, "", 1), (done.returncode, done.stdout,
+                                               done.stderr.count("\n")), done.stderr)
+            self.assertRegex(done.stderr, f"^mini-agent: .*{says}")
+
+    def test_endpoint_key_and_model(self) -> None:
+        """None set, mistyped, nobody there, a page in its place, a model that is not there."""
+        self.refused("no model is named; set it, or name one with --model")
+        self.refused("OPENAI_API_KEY: there is no key .*; set it", MINI_AGENT_MODEL="m")
+        self.refused("ANTHROPIC_API_KEY: there is no key", MINI_AGENT_MODEL="claude-x")
+        self.refused("OPENAI_BASE_URL: this is no base URL: 'htp://x'; write it like",
+                     MINI_AGENT_MODEL="m", OPENAI_BASE_URL="htp://x")
+        self.refused("nothing listens there; start the server, or check OPENAI_BASE_URL", status=1,
+                     MINI_AGENT_MODEL="m", OPENAI_BASE_URL="http://127.0.0.1:9")
+        self.refused("no host is known by the name 'no-such-host.invalid'", status=1,
+                     MINI_AGENT_MODEL="m", OPENAI_BASE_URL="https://no-such-host.invalid/v1")
+        for answer, says in ((plain(b"<html>hi</html>"), "a web page answers there; check the"),
+                             (plain({"error": {"message": "no such model: m"}}, 404), "")):
+            with FakeServer(answer) as server:
+                self.refused(says, status=1, MINI_AGENT_MODEL="m", OPENAI_BASE_URL=server.url)
+
+    def test_options_that_make_no_sense(self) -> None:
+        """Window, prices, policy, limits, both ways of permission."""
+        for option, says in (("--window=x", "no window 'x'; give tokens"),
+                             ("--price=1", "no prices in '1'; give three"),
+                             ("--policy=digset", "no policy 'digset'; did you mean digest"),
+                             ("--max-steps=0", "0 is no limit; give a positive"),
+                             ("--script=/none.json", "none.json: the file cannot be read")):
+            self.refused(says, "do this", option, MINI_AGENT_MODEL="m", OPENAI_API_KEY="k")
+        self.refused("both at once cannot be", "do this", "--yes", "--read-only")
+
+    def test_places_that_cannot_be_written_or_are_not_there(self) -> None:
+        """The trace, the state folder, the trace to resume."""
+        settings = {"MINI_AGENT_MODEL": "m", "OPENAI_API_KEY": "k"}
+        self.refused("the trace cannot be written .*; name a file", "do this", "--trace",
+                     "/dev/null/s.jsonl", **settings)
+        self.refused("the trace cannot be written", XDG_STATE_HOME="/dev/null", **settings)
+        self.refused("there is no such trace", "resume", str(self.folder / "none.jsonl"))
+        broken = self.folder / "broken.jsonl"
+        broken.write_text("no record\n{}\n", encoding="utf-8")
+        self.refused(r"broken.jsonl:1: not a record", "resume", str(broken), status=1, **settings)
+
+
+class Gate(tuple[bytes, ...]):
+    """Pieces of an answer; the second waits until it is opened."""
+
+    def __new__(cls, pieces: Any) -> Gate:
+        made = super().__new__(cls, pieces)
+        made.opened, made._looked = threading.Event(), False
+        return made
+
+    def __iter__(self) -> Iterator[bytes]:
+        waits, self._looked = self._looked, True  # the first time only the sizes are summed up
+        for number, piece in enumerate(super().__iter__()):
+            if number == 1 and waits:
+                self.opened.wait(30)
+            yield piece
+
+
+class AtATerminal(Case):
+    """A real terminal, of 60 columns."""
+
+    def start(self, server: FakeServer, *arguments: str) -> None:
+        self.mine, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+        environment = {**os.environ, **NOTHING, "XDG_STATE_HOME": str(self.folder / "state"),
+                       "OPENAI_BASE_URL": server.url, "MINI_AGENT_MODEL": "m", "TERM": "xterm",
+                       "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "mini_agent", "chat", "--workspace", str(self.folder),
+             "--trace", str(self.folder / "s.jsonl"), *arguments], cwd=ROOT, stdin=theirs,
+            stdout=theirs, stderr=theirs, env=environment, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(theirs)
+        self.seen, self.looked_to = "", 0
+        self.addCleanup(self.end)
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self.mine)
+
+    def until(self, text: str) -> None:
+        """Wait until `text` is seen, behind what was waited for before."""
+        while (found := self.seen.find(text, self.looked_to)) < 0:
+            ready, _, _ = select.select([self.mine], [], [], 30)
+            if not ready:
+                self.fail(f"waited for {text!r}, seen: {self.seen!r}")
+            try:
+                self.seen += os.read(self.mine, 65_536).decode("utf-8", "replace")
+            except OSError:
+                self.fail(f"it ended before {text!r}: {self.seen!r}")
+        self.looked_to = found + len(text)
+
+    def type(self, text: str) -> None:
+        os.write(self.mine, text.encode())
+
+    def test_what_is_typed_while_the_model_works_comes_next_exactly_once(self) -> None:
+        """It is kept at once, and sent in the very next request."""
+        first = said("Let me see. ")
+        working = Answer(200, Gate((*first.pieces[:1], *stream(
+            call_part(0, "c", "list_files", "{}"), part("tool_calls"), "[DONE]").pieces)),
+            first.headers)
+        with FakeServer(working, said("I have heard you."), said("Bye.")) as server:
+            self.start(server)
+            self.until("> ")
+            self.type("go\r")
+            self.until("Let me see.")
+            self.type("and mind the tests\r")
+            self.until("(kept, comes next: and mind the tests)")
+            working.pieces.opened.set()
+            self.until("I have heard you.")
+            self.until("> ")
+            self.type("bye\r")
+            self.until("Bye.")
+            self.until("> ")
+            self.type("/quit\r")
+            self.assertEqual(0, self.process.wait(30))
+            sent = [[message["content"] for message in request.body["messages"]
+                     if message["role"] == "user"] for request in server.requests]
+        self.assertEqual([["go"], ["go", "and mind the tests"],
+                          ["go", "and mind the tests", "bye"]], sent)
+
+    def test_ctrl_c_ends_the_step_then_the_program_and_half_a_line_stays(self) -> None:
+        """What was begun to be typed is there at the prompt."""
+        first = said("Thinking. ")
+        hanging = Answer(200, Gate((*first.pieces[:1], *first.pieces)), first.headers)
+        with FakeServer(hanging, said("Heard.")) as server:
+            self.start(server)
+            self.until("> ")
+            self.type("go\r")
+            self.until("Thinking.")
+            self.type("\x03")
+            self.until("! interrupted")
+            self.until("> ")
+            hanging.pieces.opened.set()
+            self.type("next\r")
+            self.until("Heard.")
+            self.until("> ")
+            self.type("half a li\x03")
+            self.until("(Ctrl-C again ends the program)")
+            self.until("> ")
+            self.type("\x03")
+            self.assertEqual(130, self.process.wait(30))
+        records = read_trace(self.folder / "s.jsonl").records
+        self.assertEqual(1, len([1 for record in records if record.get("event") == "interrupted"]))
+        self.assertEqual("final_answer", records[-1]["payload"]["reason"])
+
+    def test_a_question_is_answered_at_the_terminal_and_no_escape_reaches_it(self) -> None:
+        """The diff is shown; the answer goes to the question, not to the model."""
+        write = plain(chat("\x1b[2Jcleared\x1b]0;t\x07 ", [(
+            "c", "write_file", '{"path": "a.txt", "content": "\\u001b[31mred"}')], "tool_calls"))
+        with FakeServer(write, said("Written.")) as server:
+            self.start(server, "--plain")
+            self.until("you: ")
+            self.type("write\r")
+            self.until("write_file? y(es), a(lways), n(o) [reason]: ")
+            self.type("y\r")
+            self.until("Written.")
+            self.until("you: ")
+            self.type("/quit\r")
+            self.assertEqual(0, self.process.wait(30))
+        self.assertIn("+\\x1b[31mred", self.seen)
+        self.assertEqual("\x1b[31mred", (self.folder / "a.txt").read_text(encoding="utf-8"))
+        ours = re.sub(r"\x1b\[\?2004[hl]", "", self.seen)  # bracketed paste, of readline
+        self.assertNotIn("\x1b", ours)
+
+
+if __name__ == "__main__":
+    unittest.main()
