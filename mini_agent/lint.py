@@ -36,11 +36,9 @@ def malformed(message: Mapping[str, Any]) -> str:
         made = made if isinstance(made, dict) else {}
         wanted += [(f"a call's {key}", made.get(key), kind)
                    for key, kind in (("id", str), ("name", str), ("arguments", dict))]
-    for parts in ("error", "opaque"):
-        inside = message.get(parts)
-        kind = str if parts == "error" else dict
-        wanted += [(f"{parts}.{key}", value, kind) for key, value in (
-            inside.items() if isinstance(inside, dict) else ())]
+    error = message.get("error", {})
+    wanted += [(f"error.{key}", value, str) for key, value in (
+        error.items() if isinstance(error, dict) else ())]
     if message.get("role") not in ROLES:
         return f"no role {message.get('role')!r}"
     return next((f"{name} is {type(value).__name__}, not {kind.__name__}"

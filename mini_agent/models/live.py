@@ -123,7 +123,8 @@ class LiveModel:
     def _own(self, opaque: Mapping[str, Any]) -> dict[str, Any]:
         """The opaque parts that this model made; others could not be read there."""
         mine = opaque.get(self.wire.name, {})
-        if not self.options.keep_reasoning or mine.get("model") != self.http.endpoint.model:
+        if not isinstance(mine, Mapping) or not self.options.keep_reasoning or (
+                mine.get("model") != self.http.endpoint.model):
             return {}
         return {key: value for key, value in mine.items() if key != "model"}
 
