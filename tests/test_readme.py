@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 import unittest
 from collections.abc import Iterator
 from functools import cache
@@ -174,6 +176,21 @@ class ReadmeTest(unittest.TestCase):
         self.assertEqual("digest", default_policy())
 
 
+class ChangelogTest(unittest.TestCase):
+    """CHANGELOG.md."""
+
+    def test_it_speaks_of_this_version_and_of_what_is_there(self) -> None:
+        """The newest head is the version; commands and targets are those of the program."""
+        text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        self.assertEqual(project["version"], re.search(r"^## (\S+)", text, re.M)[1])
+        tables = dict(GENERATED.findall(README))
+        there = re.findall(r"^\| `([^`]+)`",
+                           tables["the commands"] + tables["the make targets"], re.M)
+        for code in CODE.findall(text):
+            self.assertIn(code, there)
+
+
 class TranslationTest(unittest.TestCase):
     """README.zh-CN.md says the same."""
 
@@ -193,6 +210,17 @@ class TranslationTest(unittest.TestCase):
                 for what in (CODE, NUMBER):
                     self.assertEqual(sorted(what.findall(_outside(ours))),
                                      sorted(what.findall(_outside(theirs))))
+
+    def test_all_that_the_program_says_of_itself_is_translated(self) -> None:
+        """`scripts/readme_zh.json` knows each policy, command and target."""
+        words = json.loads((ROOT / "scripts" / "readme_zh.json").read_text(encoding="utf-8"))
+        tables = dict(GENERATED.findall(README))
+        for name, keys, head in (("the policies", ("policies", "sources"), ""),
+                                 ("the commands", ("commands",), ""),
+                                 ("the make targets", ("targets",), "make ")):
+            there = re.findall(rf"^\| `{head}([^`]+)`", tables[name], re.M)
+            for key in keys:
+                self.assertEqual([], [one for one in there if one not in words[key]], key)
 
     def test_a_table_of_the_program_has_the_same_rows(self) -> None:
         """Names of policies, commands and targets, and all output of commands."""
@@ -225,6 +253,22 @@ class CommandsTest(FolderTest):
                     continue
                 with contextlib.redirect_stdout(io.StringIO()):
                     self.assertEqual(0, cli.main(words[2:]))
+
+    def test_the_example_of_every_command_runs(self) -> None:
+        """As --help shows it; those that need a model are only parsed."""
+        (self.folder / "m3-trace.jsonl").write_bytes(
+            (ROOT / "traces" / "reference" / "m3-trace.jsonl").read_bytes())
+        table = dict(GENERATED.findall(README))["the commands"]
+        lines = re.findall(r"`mini-agent (.*)` \|$", table, re.M)
+        self.assertEqual(table.count("\n") - 2, len(lines))
+        for line in lines:
+            words = shlex.split(re.sub(r"\btraces/(?!reference)", f"{self.folder}/", line))
+            with self.subTest(line), contextlib.chdir(ROOT), \
+                    contextlib.redirect_stdout(io.StringIO()):
+                if words[0] in ("chat", "resume"):
+                    cli.make_parser().parse_args(words)
+                else:
+                    self.assertEqual(0, cli.main(words))
 
     def test_every_line_of_live_use_runs_against_a_server(self) -> None:
         """The variables are those of the README; the address is the test server's."""

@@ -65,7 +65,7 @@ def _compare(options: argparse.Namespace) -> int:
 
 def _add_why(commands: Any, add: Add) -> None:
     parser = add(commands, "why", "when could the model see a text, and what took it away",
-                 'traces/m3-trace.jsonl "ValueError"', _why)
+                 'traces/m3-trace.jsonl "N170"', _why)
     parser.add_argument("trace", metavar="TRACE", help="a trace, or a session of another agent")
     parser.add_argument("text", metavar="TEXT")
     parser.add_argument("--policy", default="", help="replay the session under this policy first")
@@ -124,7 +124,7 @@ def _check(options: argparse.Namespace) -> int:
 
 def _add_convert(commands: Any, add: Add) -> None:
     parser = add(commands, "convert", "make a trace of another agent's log",
-                 "session.jsonl --trace traces/session.jsonl", _convert)
+                 "workspace/sessions/rename.json --trace traces/rename.jsonl", _convert)
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--trace", metavar="OUT", help="write it there (default: print it)")
     parser.add_argument("--session", type=int, default=1, metavar="N",
