@@ -55,14 +55,15 @@ class Ladder:
 
     def __init__(self, policy: Policy, budget: Budget, state: WindowState, model: Model,
                  tracer: Tracer, texts: Texts, tools: Sequence[dict[str, Any]],
-                 shelf: Shelf | None = None) -> None:
+                 shelf: Shelf | None = None, index: HistoryIndex | None = None) -> None:
         self.policy, self.budget, self.state, self.texts = policy, budget, state, texts
         self._tracer = tracer
         self._summariser = Summariser(model, state.history, texts)
         for note in state.summaries:
             self._summariser.learn(note)
         self._shelf = shelf
-        self._index, self._support = HistoryIndex(state.history), Support()
+        self._index = HistoryIndex(state.history) if index is None else index
+        self._support = Support()
         self._tools = frozenset(tool["name"] for tool in tools)
         state.declared = state.estimate.declarations(tools) if tools else 0
 

@@ -20,6 +20,7 @@ from ..texts import Texts
 from ..tokens import Estimator
 from ..trace import Tracer
 from .budget import Budget
+from .index import HistoryIndex
 from .inputs import Inputs, lean
 from .ladder import Ladder, Round
 from .laws import Protection
@@ -39,15 +40,16 @@ class ContextWindow:
     `tokens` is what the next request has: the view plus the tool declarations. Both
     are estimates; `predicted` is held against the budget: it knows what a live
     endpoint has reported, and is the same number where none has. `state` is given
-    where a session is resumed: the fold over its records.
+    where a session is resumed: the fold over its records; `index` where one is shared.
     """
 
     def __init__(self, policy: Policy, budget: Budget, estimate: Estimator, model: Model,
                  tracer: Tracer, texts: Texts, declarations: Sequence[dict[str, Any]] = (), *,
-                 shelf: Shelf | None = None, state: WindowState | None = None) -> None:
+                 shelf: Shelf | None = None, state: WindowState | None = None,
+                 index: HistoryIndex | None = None) -> None:
         self.state = WindowState(estimate, texts) if state is None else state
         self._ladder = Ladder(policy, budget, self.state, model, tracer, texts, declarations,
-                              shelf)
+                              shelf, index)
         self._inputs = Inputs(declarations, estimate, texts,
                               lean(rung.strategy for rung in policy.ladder))
         self._base = budget

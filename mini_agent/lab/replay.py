@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..compression.budget import Budget, make_budget
+from ..compression.index import HistoryIndex
 from ..compression.laws import faults
 from ..compression.policies import Policy
 from ..compression.view import Entry, View, apply, from_payload
@@ -84,15 +85,19 @@ class Trial:
 
     def __init__(self, recording: Recording, policy: Policy, window: int,
                  observers: Sequence[Observer]) -> None:
-        self.policy, self.size = policy, window
+        self._recording, self.policy, self.size = recording, policy, window
         self.budget = budget_of(policy, window)
         self.observers = list(observers)
+
+    def begin(self, index: HistoryIndex) -> None:
+        """A new window; `index` is that of the history, one for all trials."""
+        texts = self._recording.texts
         self._records: list[Record] = []
         self._broken: list[tuple[int, str]] = []
-        self._window = ContextWindow(policy, self.budget, recording.estimate,
-                                     ScriptedModel([], (), recording.texts),
-                                     Tracer(self._note), recording.texts, TOOLS, shelf=Shelf())
         self._length = self._tokens = 0  # entries and tokens that the last step sent
+        self._window = ContextWindow(
+            self.policy, self.budget, self._recording.estimate, ScriptedModel([], (), texts),
+            Tracer(self._note), texts, TOOLS, shelf=Shelf(), index=index)
 
     def step(self, step: int, at: int, history: Sequence[Message]) -> None:
         """Govern the view before the call at history index `at`; tell the observers."""
@@ -142,6 +147,9 @@ def replay(recording: Recording, trials: Sequence[Trial],
     `progress` gets the history index that the walk has reached, at each step.
     """
     history: list[Message] = []
+    index = HistoryIndex(history)
+    for trial in trials:
+        trial.begin(index)
     for step, call in enumerate(recording.calls):
         history.extend(recording.messages[len(history):call.start])
         for trial in trials:
