@@ -123,6 +123,12 @@ class ChatTests(Case):
         self.assertEqual(replies[0].opaque, None)
         self.assertEqual(bodies[1]["messages"][1], {"role": "assistant", "content": "hm"})
 
+    def test_reasoning_that_another_agent_recorded_stays_at_home(self):
+        """A converted log has it in its own form, which is no object of this model's."""
+        history = [user("go"), assistant("hm", (), {"openai": [{"type": "reasoning"}]}), user("on")]
+        _, (body,), _ = self.talk(plain(chat("hi")), history=history)
+        self.assertEqual(body["messages"][1], {"role": "assistant", "content": "hm"})
+
     def test_streamed_reasoning_is_whole_again(self):
         """Text in pieces, blocks in pieces, and the signature of a call."""
         signed = {"google": {"thought_signature": "c2ln"}}
