@@ -16,6 +16,7 @@ from pathlib import Path
 from .errors import MiniAgentError, UsageError
 from .lab.commands import add_commands
 from .live.commands import add_commands as live_commands
+from .live.commands import report
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 Command = Callable[[argparse.Namespace], int]
@@ -124,16 +125,7 @@ def _run(options: argparse.Namespace) -> int:
         outcome = run_task(task, options.workspace, sinks, governance=governance,
                            max_steps=options.max_steps, folder=folder,
                            limits=Limits() if task.delegates else None)
-    if options.json:
-        print(json.dumps({"reason": outcome.reason, "text": outcome.text,
-                          "detail": outcome.detail}, ensure_ascii=False))
-    elif outcome.text:
-        print(outcome.text)
-    if outcome.done:
-        return DONE
-    print(f"mini-agent: {outcome.reason}" + (f": {outcome.detail}" if outcome.detail else ""),
-          file=sys.stderr)
-    return INTERRUPTED if outcome.reason == "interrupted" else FAILED
+    return report(outcome, options.json)
 
 
 def _child(options: argparse.Namespace) -> int:

@@ -98,7 +98,8 @@ class Once(Case):
     def test_a_pipe_is_a_conversation(self) -> None:
         """A line a message; the answers are what stands on standard output."""
         with FakeServer(said("One."), said("Two.")) as server:
-            done = self.run_agent("chat", typed="first\nsecond\n", server=server)
+            done = self.run_agent("chat", typed="first\nsecond\n/why Two\n", server=server)
+            self.assertIn("entered   message #4, assistant", done.stderr)
             self.assertEqual(["first", "One.", "second"], [
                 message["content"] for message in server.requests[1].body["messages"][1:]])
         self.assertEqual((0, "One.\nTwo.\n"), (done.returncode, done.stdout), done.stderr)
@@ -146,6 +147,17 @@ class WrongSettings(Case):
                              ("--script=/none.json", "none.json: the file cannot be read")):
             self.refused(says, "do this", option, MINI_AGENT_MODEL="m", OPENAI_API_KEY="k")
         self.refused("both at once cannot be", "do this", "--yes", "--read-only")
+
+    def test_a_disk_that_is_full_is_told_in_one_line(self) -> None:
+        """Nothing is sent that could not be kept."""
+        with FakeServer() as server:
+            settings = {"OPENAI_BASE_URL": server.url, "MINI_AGENT_MODEL": "m"}
+            for arguments in (("do this",), ("chat",)):
+                done = self.run_agent(*arguments, "--trace", "/dev/full", typed="hi\n", **settings)
+                self.assertEqual((1, "", 1), (done.returncode, done.stdout,
+                                              done.stderr.count("\n")), done.stderr)
+                self.assertIn("/dev/full: the trace cannot be written any more", done.stderr)
+            self.assertEqual([], server.requests)
 
     def test_places_that_cannot_be_written_or_are_not_there(self) -> None:
         """The trace, the state folder, the trace to resume."""

@@ -24,7 +24,7 @@ from mini_agent import cli
 from mini_agent.chat.permission import FREE
 from mini_agent.evidence import FAR
 from mini_agent.lab.measures import CACHED
-from mini_agent.live.wiring import default_policy
+from mini_agent.live.wiring import DEFAULT_POLICY
 from mini_agent.rhythm import all_rounds, rows
 from mini_agent.tools.shell import SECRETS
 from mini_agent.trace import read_trace
@@ -173,7 +173,7 @@ class ReadmeTest(unittest.TestCase):
         for word in SECRETS:
             self.assertIn(word, README)
         self.assertFalse({"write_file", "edit_file", "run_command"} & set(FREE))
-        self.assertEqual("digest", default_policy())
+        self.assertEqual("digest", DEFAULT_POLICY)
 
 
 class ChangelogTest(unittest.TestCase):

@@ -42,18 +42,14 @@ class Conversation:
         self._interrupted = False  # and nothing was said since
 
     def run(self) -> int:
-        """Talk until the end; the exit status."""
-        try:
-            if self.session is not None and self.session.due:
-                if self.session.meter.stopped and self.keyboard.interactive:
-                    self.screen.tell("(the last turn was interrupted; an empty line goes on)")
-                else:
-                    self._turn()
-            while not self.over:
-                self._next()
-        except TraceError as error:  # nothing can be kept any more
-            self.screen.tell(f"mini-agent: {error}", "red")
-            return FAILED
+        """Talk until the end; the exit status. `TraceError` where nothing can be kept."""
+        if self.session is not None and self.session.due:
+            if self.session.meter.stopped and self.keyboard.interactive:
+                self.screen.tell("(the last turn was interrupted; an empty line goes on)")
+            else:
+                self._turn()
+        while not self.over:
+            self._next()
         return self._close()
 
     def _next(self) -> None:

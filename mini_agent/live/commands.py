@@ -104,7 +104,7 @@ def _once(wiring: Wiring, open_: Callable[[], Any], options: argparse.Namespace)
 
 
 def report(outcome: Outcome, as_json: bool) -> int:
-    """Print an outcome as `run` does; its exit status."""
+    """Print how a turn or a run has ended; its exit status."""
     if as_json:
         print(json.dumps({"reason": outcome.reason, "text": outcome.text,
                           "detail": outcome.detail}, ensure_ascii=False))

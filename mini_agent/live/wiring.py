@@ -12,7 +12,7 @@ from ..chat.keyboard import Keyboard, line_editing
 from ..chat.narrator import Narrator
 from ..chat.permission import Permission
 from ..chat.screen import Screen, style_of
-from ..compression.policies import find_policy, policy_names
+from ..compression.policies import find_policy
 from ..errors import UsageError
 from ..interrupts import Interrupts
 from ..lab.look import steps_at, tokens_of
@@ -27,6 +27,8 @@ from ..tasks import load_task
 from ..texts import Texts
 from ..tools.workspace import Workspace
 from ..trace import TraceFile
+
+DEFAULT_POLICY = "digest"  # of a session for which none is named
 
 
 class Wiring:
@@ -54,7 +56,7 @@ class Wiring:
 
     def begin(self, file: TraceFile, said: str) -> Session:
         """A new session for what is said first."""
-        policy = find_policy(self._options.policy or default_policy())
+        policy = find_policy(self._options.policy or DEFAULT_POLICY)
         return self._opened(begin(self._setup, file, governed_by(policy, window_of(self._options)),
                                   said))
 
@@ -136,11 +138,6 @@ def _check(options: argparse.Namespace) -> None:
     if options.yes and options.read_only:
         raise UsageError("both at once cannot be", place="--yes --read-only",
                          remedy="leave one out")
-
-
-def default_policy() -> str:
-    """The policy of a session for which none is named."""
-    return "digest" if "digest" in policy_names() else "clip_errors_summary"
 
 
 def window_of(options: argparse.Namespace) -> int | None:
