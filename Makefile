@@ -41,5 +41,5 @@ bench:          ## what governing a step costs, as ratios within one run (minute
 	@$(PYTHON) scripts/bench.py
 
 clean:          ## remove what runs have written
-	@rm -rf traces/*.jsonl traces/*.json traces/*.svg traces/*.d traces/*.html
+	@rm -rf traces/*.jsonl traces/*.json traces/*.svg traces/*.png traces/*.d traces/*.html build
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

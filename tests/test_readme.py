@@ -79,7 +79,8 @@ def session_claims() -> Iterator[str]:
 
 def threshold_claims() -> Iterator[str]:
     """The rows of "Watch the rhythm"; `EDITED` is held by the tests of the session."""
-    said = {5000: "aging in {} steps, no summary", 1300: "aging in {} steps, one summary at step {}",
+    said = {5000: "aging in {} steps, no summary",
+            1300: "aging in {} steps, one summary at step {}",
             1150: "two summaries, at steps {1} and {2}"}
     for threshold, words in said.items():
         aging, summary, *_ = EDITED[threshold]
