@@ -6,7 +6,8 @@ on where it was. All numbers are tokens, as the endpoint has counted them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from .errors import UsageError
 from .trace import Record
@@ -16,7 +17,8 @@ MILLION = 1_000_000
 
 @dataclass
 class Meter:
-    """`prompt` includes what was `cached`. `answered` is the step of the newest answer, -1
+    """`prompt` includes what was `cached`. `children` is how many sub-agents have begun,
+    `at_work` has the payload of `subagent_start` of those without an end. `answered` is the step of the newest answer, -1
     before the first; `stopped`: the user has ended the last turn and said nothing since."""
 
     records: int = 0
@@ -26,6 +28,8 @@ class Meter:
     cached: int = 0
     answer: int = 0
     drift: int | None = None
+    children: int = 0
+    at_work: dict[int, dict[str, Any]] = field(default_factory=dict)
     _resumed: bool = False
 
     def __call__(self, record: Record) -> None:
@@ -42,6 +46,11 @@ class Meter:
             self.stopped = not self._resumed
         elif event == "model_call":
             self.stopped = False
+        elif event == "subagent_start":
+            self.children += 1
+            self.at_work[record["payload"]["child"]] = record["payload"]
+        elif event == "subagent_end":
+            self.at_work.pop(record["payload"]["child"], None)
         elif event == "model_usage":
             self._used(record["payload"])
         self._resumed = event == "resume"

@@ -16,7 +16,6 @@ from .compression.budget import Budget, make_budget
 from .compression.marks import marked, marked_globs, marked_pins
 from .compression.pin_tools import PinTool, StageDoneTool
 from .compression.inputs import DESCRIBE, DescribeTool
-from .compression.pins import Pin
 from .compression.policies import Policy, differing, find_policy, tools_of, with_settings
 from .compression.purse import Purse
 from .compression.store import MemoryShelf, RunShelf
@@ -103,8 +102,8 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
 
     `folder` is the run's own, for what leaves the window; without one it is kept in
     memory. `model` is another than the task's script; with `limits` and a folder it may
-    start sub-agents; `grant` and `max_tokens` (of all requests) are what a sub-agent itself was given.
-    Raises `UsageError` where the workspace is no folder.
+    start sub-agents; `grant` and `max_tokens` (of all requests) are what a sub-agent
+    itself was given. Raises `UsageError` where the workspace is no folder.
     """
     if not workspace.is_dir():
         raise UsageError("the workspace is not a folder", place=str(workspace),
@@ -120,9 +119,14 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
         start |= {"policy": governance.settings, "estimator": governance.estimator}
     model = model or ScriptedModel(task.replies, task.summaries, texts)
     if limits is not None and folder is not None:
-        extra_tools = [*extra_tools, *crew_tools(
-            place, folder, tracer, start, limits, grant, model.for_child,
-            lambda: marked_pins(history) if window is None else window.pins.pins)]
+        from .subagents.crew import crew_tools  # only who has sub-agents waits for it
+        from .subagents.starting import Home
+
+        own = grant or Grant(NAMES)
+        names = [tool.name for tool in standard_tools(place, texts, names=own.tools)]
+        home = Home(place, folder, start, names, own.writes, lambda: (
+            marked_pins(history) if window is None else window.pins.pins), model.for_child)
+        extra_tools = [*extra_tools, *crew_tools(home, tracer, limits)]
     tools = make_tools(place, texts, history, governance, shelf, lambda: window, extra_tools,
                        grant=grant)
     if governance is not None:
@@ -134,24 +138,6 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
                   history=history)
     marks = [marked(**pin) for pin in task.pins]
     return agent.run(task.system, "\n".join([task.task, *marks]), start)
-
-
-def crew_tools(workspace: Workspace, folder: Path, tracer: Tracer, start: Mapping[str, Any],
-               limits: Limits, grant: Grant | None, model: Callable[[str], Mapping[str, Any]],
-               pins: Callable[[], Sequence[Pin]]) -> list[Tool]:
-    """The tools of an agent that may start sub-agents (milestone 4).
-
-    `folder` is its run's own, `start` the payload of its `run_start`; `model` gives the
-    model of a child by the call that starts it.
-    """
-    from .subagents.crew import Crew, Home  # only who has sub-agents waits for it
-    from .subagents.trails import ReadChild
-
-    own = grant or Grant(NAMES)
-    names = [tool.name for tool in standard_tools(workspace, workspace.texts, names=own.tools)]
-    home = Home(workspace, folder, start, names, own.writes, pins, model)
-    crew = Crew(home, tracer, limits)
-    return [crew, ReadChild(folder, lambda: crew.count, workspace.texts)]
 
 
 def make_tools(workspace: Workspace, texts: Texts, history: Sequence[Message],

@@ -23,8 +23,11 @@ from .interrupts import Interrupts
 from .loop import MAX_STEPS, Agent, Outcome
 from .messages import Message, open_calls, system
 from .meter import Meter
-from .models.base import Model
+from .models.base import ParentModel
 from .runner import Governance, governed_by, make_tools, recorded
+from .subagents.endings import Ending
+from .subagents.orders import Limits
+from .subagents.trails import counted, record_end
 from .texts import Texts, language_of
 from .tokens import estimator
 from .tools import standard_tools
@@ -34,7 +37,7 @@ from .trace import FORMAT, Record, Sink, TraceFile, Tracer, read_trace, trace_fo
 from .waiting import WaitingModel, WaitingTools
 
 READERS = ("list_files", "read_file", "search_text")  # of the standard tools, those that only read
-AT_ONCE = ("pin", "stage_done")  # tools that write records themselves
+AT_ONCE = ("pin", "stage_done", "delegate")  # tools that write records themselves
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,12 @@ class Setup:
     """What a session runs on, and who looks on.
 
     `incoming` gives what the user has typed since it was asked last, `permit` is asked
-    before a tool runs. `read_only`: tools that write or run something are left out.
+    before a tool runs. `read_only`: tools that write or run something are left out. With
+    `limits` the model may start sub-agents.
     """
 
     workspace: Path
-    model: Model
+    model: ParentModel
     interrupts: Interrupts = field(default_factory=Interrupts)
     permit: Permit | None = None
     incoming: Callable[[], Iterable[str]] = tuple
@@ -54,6 +58,7 @@ class Setup:
     extra: tuple[Tool, ...] = ()
     read_only: bool = False
     allow_shell: bool = True
+    limits: Limits | None = None
     max_steps: int = MAX_STEPS
 
 
@@ -85,8 +90,28 @@ class Session:
         standard = [tool for tool in standard_tools(workspace, self.texts,
                                                     allow_shell=setup.allow_shell)
                     if tool.name in READERS or not setup.read_only]
+        extra = [*setup.extra, *self._crew(setup, governance, standard)]
         return make_tools(workspace, self.texts, history, governance, shelf, lambda: self.window,
-                          setup.extra, standard=standard, permit=setup.permit)
+                          extra, standard=standard, permit=setup.permit)
+
+    def _crew(self, setup: Setup, governance: Governance, tools: Sequence[Tool]) -> list[Tool]:
+        """The tools over sub-agents, if there may be any.
+
+        Nobody sees the commands of a sub-agent before they run, so it cannot be given
+        `run_command` where a person is asked.
+        """
+        if setup.limits is None:
+            return []
+        from .subagents.crew import crew_tools  # only who has sub-agents waits for it
+        from .subagents.starting import Home
+
+        names = [tool.name for tool in tools if tool.name != "run_command" or setup.permit is None]
+        start = {"task": self.path.stem, "policy": governance.settings,
+                 "estimator": governance.estimator}
+        home = Home(Workspace(setup.workspace, self.texts), trace_folder(self.path), start, names,
+                    None, lambda: self.window.pins.pins, self.model.for_child)
+        return crew_tools(home, self.tracer, setup.limits, count=self.meter.children,
+                          waiting=setup.interrupts.waiting)
 
     @property
     def due(self) -> bool:
@@ -113,7 +138,7 @@ class Session:
         governance = governed_by(policy, window, self.window.state.estimate.name)
         self.window.use(policy, governance.budget, self.step, policy=governance.settings)
 
-    def use_model(self, model: Model, name: str) -> None:
+    def use_model(self, model: ParentModel, name: str) -> None:
         """Ask another model from now on."""
         self.window.note(self.step, model=name)
         self.model.model = model
@@ -151,6 +176,9 @@ def resume(setup: Setup, file: TraceFile) -> Session:
     file.cut(trace.size)
     session = Session(setup, file, governance, state.pins.texts, meter, state, fresh=False)
     session.tracer.event("resume", step=session.agent.step)
+    for child in [*meter.at_work.values()]:  # they ended with the program
+        ending = counted(Ending("killed"), trace_folder(file.path), child["child"])
+        record_end(session.tracer, child["step"], child["id"], child["child"], ending)
     if open_calls(session.agent.history):
         session.agent.step = meter.answered
         session.agent.close_calls("cut_off")

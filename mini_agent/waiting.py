@@ -11,14 +11,14 @@ from typing import Any
 
 from .interrupts import Interrupts
 from .messages import Call, Message
-from .models.base import Model, Reply
+from .models.base import ParentModel, Reply
 from .tools.base import Answer, ToolBox
 
 
 class WaitingModel:
     """Implements `Model`. Which model it asks may change within a session."""
 
-    def __init__(self, model: Model, interrupts: Interrupts) -> None:
+    def __init__(self, model: ParentModel, interrupts: Interrupts) -> None:
         self.model = model
         self._interrupts = interrupts
 
@@ -26,6 +26,10 @@ class WaitingModel:
         """The reply of the model."""
         with self._interrupts.waiting:
             return self.model.complete(messages, tools)
+
+    def for_child(self, call_id: str) -> dict[str, Any]:
+        """The model of the sub-agent that this call starts."""
+        return self.model.for_child(call_id)
 
     def summarize(self, messages: Sequence[Message], form: str) -> str:
         """The summary of the model."""

@@ -199,8 +199,9 @@ def picture(holders: Sequence[Holder]) -> str:
     columns = max(one.last for one in holders)
     curves = []
     for one, color in zip(holders, COLORS):
-        values: list[int | None] = [None] * one.first + [tokens or None for tokens in one.tokens]
-        curves.append(Curve(one.name, values + [None] * (columns - len(values)), color))
+        values: list[int | None] = [None] * columns
+        values[one.first:one.last] = [tokens or None for tokens in one.tokens]
+        curves.append(Curve(one.name, values, color))
     return svg("Milestone 4: one task in one window, compressed, and with children",
                [Panel("Tokens of each request", curves)])
 

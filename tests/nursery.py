@@ -15,9 +15,9 @@ from mini_agent.loop import Agent, Outcome
 from mini_agent.messages import Message
 from mini_agent.models.scripted import ScriptedModel
 from mini_agent.runner import govern, run_task
-from mini_agent.subagents.crew import Crew, Home
+from mini_agent.subagents.crew import crew_tools
 from mini_agent.subagents.orders import Limits
-from mini_agent.subagents.trails import ReadChild
+from mini_agent.subagents.starting import Home
 from mini_agent.tasks import load_task
 from mini_agent.texts import Texts
 from mini_agent.tools import NAMES
@@ -83,8 +83,8 @@ class NurseryTest(FolderTest):
         start = {"task": "t", "policy": {"name": "none", **({"window": window} if window else {})}}
         home = Home(Workspace(self.workspace, texts), self.run_folder, start, NAMES, None,
                     lambda: pins, model.for_child)
-        crew = Crew(home, tracer, limits, command=[sys.executable, "-S", "-c", program])
-        tools = ToolBox([crew, ReadChild(self.run_folder, lambda: crew.count, texts)], texts)
+        tools = ToolBox(crew_tools(home, tracer, limits, command=[
+            sys.executable, "-S", "-c", program]), texts)
         agent = Agent(model, tools, tracer)
         self.outcome = agent.run("s", "u", {"format": 1})
         return [message for message in agent.history if message["role"] == "tool"], records

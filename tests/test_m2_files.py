@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 from mini_agent.errors import ToolError
 from mini_agent.tools.files import ListFiles, ReadFile
+from mini_agent.tools.search import _CHILD as CHILD
 from mini_agent.tools.search import SearchText
 from .test_m2_tools import ToolCase
 
@@ -191,6 +195,13 @@ class SearchTest(ToolCase):
             tool("(a+)+$", regex=True)
         self.assertEqual(caught.exception.code, "SEARCH_TIMEOUT")
         self.assertLess(time.monotonic() - start, 2)
+
+    def test_a_search_without_end_ends_though_nobody_is_left_to_end_it(self) -> None:
+        """Its process has taken its processor time, and is killed by the system."""
+        given = {"pattern": "(a+)+$", "texts": ["a" * 60 + "b"], "seconds": 1}
+        done = subprocess.run([sys.executable, "-I", "-S", "-c", CHILD], capture_output=True,
+                              input=json.dumps(given).encode(), timeout=60)
+        self.assertLess(done.returncode, 0)
 
     def test_hits_are_bounded(self) -> None:
         """Of a long line the part around its match, of many hits a page with the total."""

@@ -9,7 +9,9 @@ import sys
 import time
 import unittest
 import uuid
+from typing import Any
 
+from mini_agent.audit import Line, audit
 from mini_agent.messages import pairing_faults
 from mini_agent.trace import Trace, read_trace
 
@@ -33,16 +35,21 @@ FEW_SECONDS = 20.0  # for a machine under load; it takes a few hundredths
 class LeavingTest(NurseryTest):
     """A parent with three children, all busy with commands."""
 
-    BUSY = {"tool_calls": [{"name": "run_command", "arguments": {"command": SLEEP}}]}
+    BUSY: dict[str, Any] = {"tool_calls": [{"name": "run_command", "arguments": {"command": SLEEP}}]}
 
-    def begin(self) -> subprocess.Popen[str]:
+    SEARCH: dict[str, Any] = {"tool_calls": [{"name": "search_text", "arguments": {
+        "pattern": "(a+)+$", "regex": True}}]}  # takes for ever, in a process of its own
+
+    def begin(self, *command: str) -> subprocess.Popen[str]:
         """The parent, once all three commands are running."""
-        child = {"replies": [self.BUSY]}
+        child = {"replies": [self.SEARCH if command else self.BUSY]}
+        (self.workspace / "a.txt").write_text("a" * 60 + "!", encoding="utf-8")
+        order = delegate() if command else delegate(tools=["run_command"])
         task = self.write_task(replies=[{
-            "tool_calls": [delegate(tools=["run_command"]) for _ in range(3)],
+            "tool_calls": [order] * 3,
             "children": {str(number): child for number in range(3)}}])
         self.trace = self.folder / "parent.jsonl"
-        return self.start(["-m", "mini_agent", "run", str(task), "--workspace",
+        return self.start(["-m", "mini_agent", *(command or ["run"]), str(task), "--workspace",
                            str(self.workspace), "--trace", str(self.trace)], 7)
 
     def start(self, arguments: list[str], processes: int) -> subprocess.Popen[str]:
@@ -82,6 +89,19 @@ class LeavingTest(NurseryTest):
         self.assertEqual(["killed"] * 3, [
             told["status"] for told in payloads(trace.records, "subagent_end")])
         self.assertEqual([], list(pairing_faults(trace.messages())))
+
+    def test_ctrl_c_in_a_live_session(self) -> None:
+        """The same, where an interrupt is only let through while something is waited for."""
+        parent = self.begin("chat", "go", "--yes", "--sub-agents", "--script")
+        os.killpg(parent.pid, signal.SIGINT)
+        _, errors = parent.communicate(timeout=FEW_SECONDS)
+        self.assertNotIn("Traceback", errors)
+        self.assertEqual(130, parent.returncode)
+        self.wait_until(lambda: not running_with(self.mark), "something is left")
+        records = read_trace(self.trace).records
+        self.assertEqual([], list(audit([Line(*pair) for pair in enumerate(records, 1)])))
+        self.assertEqual(["killed"] * 3, [
+            told["status"] for told in payloads(records, "subagent_end")])
 
     def test_sigterm(self) -> None:
         """A parent that is told to leave."""

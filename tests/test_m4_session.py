@@ -156,7 +156,7 @@ class ChildTest(NurseryTest):
             asked(delegate(), script({"tool_calls": [READ]}, {"content": long})),
             {"tool_calls": read}, END)
         report, last, note, *wrong = self.results(records)
-        self.assertIn(f"characters: it is data", report["content"].partition("\n")[0])
+        self.assertIn("characters: it is data", report["content"].partition("\n")[0])
         self.assertTrue(last["content"].endswith("finding 1998\nfinding 1999"))
         self.assertTrue(note["content"].endswith("the port is 8443"))
         self.assertEqual(["NO_SUCH_CHILD", "NO_SUCH_HANDLE", "BAD_ARGUMENTS"],

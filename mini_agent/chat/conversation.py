@@ -13,7 +13,7 @@ from pathlib import Path
 from ..errors import MiniAgentError, TraceError
 from ..loop import Outcome
 from ..meter import Prices
-from ..models.base import Model
+from ..models.base import ParentModel
 from ..session import Session
 from .commands import run_command
 from .contents import status
@@ -32,7 +32,7 @@ class Conversation:
 
     def __init__(self, screen: Screen, keyboard: Keyboard, open_: Callable[[str], Session], *,
                  session: Session | None = None, model: str = "", prices: Prices | None = None,
-                 connect: Callable[[str], Model],
+                 connect: Callable[[str], ParentModel],
                  why: Callable[[Path, str], Iterable[str]]) -> None:
         self.screen, self.keyboard, self.session, self.model = screen, keyboard, session, model
         self.connect, self.why = connect, why

@@ -21,7 +21,8 @@ from ..tools.workspace import Workspace
 from .narrator import Narrator
 from .screen import Screen, bare
 
-FREE = ("list_files", "read_file", "search_text", "read_result", "recall", "pin", "stage_done")
+FREE = ("list_files", "read_file", "search_text", "read_result", "recall", "pin", "stage_done",
+        "read_child")
 YES, ALWAYS, NO = ("y", "yes"), ("a", "always"), ("n", "no")
 
 
@@ -50,7 +51,7 @@ class Permission:
 
     def __call__(self, tool: Tool, arguments: dict[str, Any]) -> None:
         """Raises `ToolError` DENIED where the call may not be."""
-        if tool.name in FREE:
+        if tool.name in FREE or _only_reads(tool.name, arguments):
             return
         if self.read_only:
             raise ToolError("DENIED", self.texts()("denied_read_only"))
@@ -114,3 +115,9 @@ class Permission:
             what = "a new file" if error.code == "FILE_NOT_FOUND" else error.message
             return f"{path} ({what}):\n{unified_diff('', content, path)}"
         return f"{path}:\n{unified_diff(before, content, path)}"
+
+
+def _only_reads(name: str, arguments: dict[str, Any]) -> bool:
+    """Whether a call gives a sub-agent nothing that writes or runs something."""
+    return name == "delegate" and not arguments.get("writes") and (
+        "run_command" not in arguments.get("tools", ()))

@@ -58,6 +58,8 @@ def _add_options(parser: argparse.ArgumentParser, resumed: bool = False) -> None
         help="of a million tokens each, to show what a session costs")
     add("--yes", action="store_true", help="allow every call without asking")
     add("--read-only", action="store_true", help="allow no call that writes or runs something")
+    add("--sub-agents", action="store_true",
+        help="let the model give parts of the work to sub-agents")
     add("--plain", action="store_true", help="whole lines of words, no colours or signs")
     add("--json", action="store_true", help="with REQUEST: print the outcome as JSON")
     add("--script", type=Path, metavar="TASK.json",

@@ -18,11 +18,12 @@ from ..interrupts import Interrupts
 from ..lab.look import steps_at, tokens_of
 from ..lab.why import explain, lines
 from ..meter import prices
-from ..models.base import Model
+from ..models.base import Model, ParentModel
 from ..models.connect import Options, connect
 from ..models.scripted import ScriptedModel
 from ..runner import governed_by
 from ..session import Session, Setup, begin, resume
+from ..subagents.orders import Limits
 from ..tasks import load_task
 from ..texts import Texts
 from ..tools.workspace import Workspace
@@ -52,6 +53,7 @@ class Wiring:
                                 self._texts, options.yes, options.read_only)
         self._setup = Setup(options.workspace, self._model(""), self.interrupts, permission,
                             self._keyboard.typed, (narrator,), read_only=options.read_only,
+                            limits=Limits() if options.sub_agents else None,
                             max_steps=options.max_steps)
 
     def begin(self, file: TraceFile, said: str) -> Session:
@@ -87,7 +89,7 @@ class Wiring:
         session.model.model = self._model("")
         return session
 
-    def _model(self, name: str) -> Model:
+    def _model(self, name: str) -> ParentModel:
         """The model of this name, or of the options. Nothing is sent yet."""
         options, screen = self._options, self._screen
         if options.script is not None:

@@ -10,7 +10,7 @@ one `UsageError`, before anything is sent. No connection is made here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..errors import UsageError
@@ -60,7 +60,7 @@ def connect(options: Options, environ: Mapping[str, str], *, texts: Texts = Text
     request = RequestOptions(options.max_tokens or _longest_answer(options.window),
                              options.stream, options.keep_reasoning, options.extra)
     return LiveModel(Http(endpoint, limits, on_retry=on_retry, **time), wire, request, texts,
-                     on_text, on_summary)
+                     on_text, on_summary, asdict(options))
 
 
 def find_endpoint(options: Options, environ: Mapping[str, str]) -> tuple[Endpoint, Wire]:

@@ -85,18 +85,23 @@ class LiveModel:
     """Implements `Model`. `on_text` hears an answer as it comes, attempt by attempt.
 
     After a retry the text begins anew; who shows it hears of that by `Http.on_retry`.
-    `on_summary` hears what the endpoint counted for a summary.
+    `on_summary` hears what the endpoint counted for a summary; `recipe` are the options
+    with which `connect` makes such a model again, in another process.
     """
 
     def __init__(self, http: Http, wire: Wire, options: RequestOptions = RequestOptions(),
                  texts: Texts = Texts(), on_text: Show | None = None,
-                 on_summary: Spent | None = None) -> None:
+                 on_summary: Spent | None = None, recipe: Mapping[str, Any] | None = None) -> None:
         self.http, self.wire, self.options, self.on_text = http, wire, options, on_text
-        self._texts, self._on_summary = texts, on_summary
+        self._texts, self._on_summary, self._recipe = texts, on_summary, recipe or {}
 
     def complete(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Reply:
         """The endpoint's answer. Raises `EndpointError` or `PromptTooLongError`."""
         return self._ask(messages, tools, self.on_text or _unheard)
+
+    def for_child(self, _: str) -> dict[str, Any]:
+        """The model of a sub-agent: the same endpoint. A key that was given is in it."""
+        return {"live": dict(self._recipe)}
 
     def summarize(self, messages: Sequence[Message], form: str) -> str:
         """A summary; where it was cut off, it says so. `ModelError` if it is none."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -129,7 +129,5 @@ def model_of(asked: Mapping[str, Any], texts: Texts) -> ParentModel:
         script = asked.get("script", {})
         return ScriptedModel(script.get("replies", []), script.get("summaries", []), texts)
     from ..models.connect import Options, connect
-    from ..prompts import summary_request
 
-    return connect(Options(**asked["live"]), os.environ, texts=texts,
-                   summary_request=summary_request)
+    return connect(Options(**asked["live"]), os.environ, texts=texts)

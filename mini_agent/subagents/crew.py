@@ -8,97 +8,40 @@ order the children end. What is left out: the child's side (`child.py`).
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import shutil
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..compression.pins import Pin
-from ..errors import MiniAgentError, ToolError
+from ..errors import ToolError
 from ..messages import Call
-from ..tools.base import Answer, ToolBox
+from ..tools.base import Answer, Tool, ToolBox
 from ..tools.guard import Guard
 from ..tools.output import clip
-from ..tools.workspace import Workspace
-from ..trace import Tracer, make_private, read_trace, trace_folder
-from .endings import Ending, heard, numbers_of
+from ..trace import Tracer, make_private, trace_folder
+from .endings import Ending
 from .orders import NAME, Limits, Order, clashes, make_order, parameters
 from .processes import ChildProcess
-from .trails import child_trace
-
-
-_MARK = re.compile(r"</?pin\b[^>]*>")  # around the text that is pinned, not part of it
-
-
-@dataclass(frozen=True)
-class Home:
-    """What children have from their parent: where and in what language they work, the
-    `folder` of its run and how that began (`start`: its policy and window), what it can
-    give (`tools`, `may_write`), its pins, and their model by the id of their call."""
-
-    workspace: Workspace
-    folder: Path
-    start: Mapping[str, Any]
-    tools: Sequence[str]
-    may_write: Sequence[str] | None
-    pins: Callable[[], Sequence[Pin]]
-    model: Callable[[str], Mapping[str, Any]]
-
-    @property
-    def window(self) -> int | None:
-        """The parent's window in tokens, None without a limit."""
-        size: int | None = self.start.get("policy", {}).get("window")
-        return size
-
-
-@dataclass
-class Child:
-    """One child: its number in the run, from 1; the call that asked for it; its process."""
-
-    number: int
-    call: Call
-    order: Order
-    process: ChildProcess
-    request: bytes
-    future: Future[Ending] | None = None
-    told: bool = False
-
-    def run(self) -> Ending:
-        """Let it work to its end; in a thread of its own."""
-        try:
-            said = self.process.converse(self.request, self.order.seconds)
-        except (OSError, RuntimeError) as error:  # no processes or threads left
-            return Ending("crashed", detail=f"it could not be started ({error})")
-        return heard(said, self.order.seconds)
-
-
-def this_program() -> list[str]:
-    """The command that starts a child with this interpreter and this checkout."""
-    return [sys.executable, "-S", "-m", "mini_agent", "child", "--attached"]
-
-
-def child_environment(inherited: Mapping[str, str]) -> dict[str, str]:
-    """The parent's variables, with this package where the child's interpreter looks first."""
-    root = str(Path(__file__).resolve().parent.parent.parent)
-    rest = [inherited["PYTHONPATH"]] if inherited.get("PYTHONPATH") else []
-    return {**inherited, "PYTHONPATH": os.pathsep.join([root, *rest])}
+from .starting import Child, Home, child_environment, request_line, this_program
+from .trails import ReadChild, child_trace, counted, record_end
 
 
 @dataclass
 class Crew:
-    """The tool, and all children of one agent. `count` have been started so far."""
+    """The tool, and all children of one agent. `count` have been started so far.
+
+    `waiting` is entered where children are waited for: an interrupt may be kept away
+    from everything else (`interrupts.py`).
+    """
 
     home: Home
     tracer: Tracer
     limits: Limits = Limits()
     count: int = 0
+    waiting: AbstractContextManager[Any] = nullcontext()
     command: Sequence[str] = field(default_factory=this_program)
     name: str = NAME
 
@@ -175,29 +118,15 @@ class Crew:
         make_private(trace.parent)
         trace.unlink(missing_ok=True)  # of an earlier run of the same name
         shutil.rmtree(trace_folder(trace), ignore_errors=True)
-        pins = [pin for pin in self.home.pins() if pin.kind == "constraint" or pin.protect]
         self.tracer.event(
             "subagent_start", step=step, id=call["id"], child=self.count,
             trace=trace.relative_to(self.home.folder).as_posix(), tools=list(order.tools),
-            writes=list(order.writes), pins=len(pins),
+            writes=list(order.writes), pins=len(self.home.handed_on()),
             budget={"steps": order.steps, "tokens": order.tokens, "seconds": order.seconds})
         return Child(self.count, call, order,
                      ChildProcess(self.command, child_environment(os.environ)),
-                     self._request(call, order, trace, pins))
-
-    def _request(self, call: Call, order: Order, trace: Path, pins: Sequence[Pin]) -> bytes:
-        """The one line that the child is told (`child.SCHEMA`)."""
-        home, texts = self.home, self.home.workspace.texts
-        request = {
-            "name": f"{home.start['task']}/{self.count}", "language": texts.language,
-            "system": texts("child_system"), "task": order.brief(texts),
-            "pins": [{"text": _MARK.sub("", pin.text), "kind": pin.kind, "protect": pin.protect}
-                     for pin in pins],
-            "workspace": str(home.workspace.root), "trace": str(trace.absolute()),
-            "tools": list(order.tools), "writes": list(order.writes), "steps": order.steps,
-            "tokens": order.tokens, "depth": self.limits.depth - 1,
-            "start": dict(home.start), "model": dict(home.model(call["id"]))}
-        return json.dumps(request).encode("ascii")
+                     request_line(self.home, self.count, call, order, trace,
+                                  self.limits.depth - 1))
 
     def _work(self, plan: Child | ToolError, chars: int, step: int) -> Callable[[], str]:
         """What makes the result of a call, once its child has ended."""
@@ -207,22 +136,16 @@ class Crew:
         if isinstance(plan, ToolError):
             return refuse
         assert plan.future is not None
-        ending = self._end(plan, plan.future.result(), step)
+        with self.waiting:
+            ending = plan.future.result()
+        ending = self._end(plan, ending, step)
         return lambda: self._told(plan, ending, chars)
 
     def _end(self, child: Child, ending: Ending, step: int) -> Ending:
         """The ending with its numbers, and its record."""
         child.told = True
-        if not ending.numbers.steps:  # it could not say, but its trace may
-            with suppress(MiniAgentError):
-                records = read_trace(child_trace(self.home.folder, child.number)).records
-                ending = replace(ending, numbers=numbers_of(records))
-        numbers = ending.numbers
-        self.tracer.event(
-            "subagent_end", step=step, id=child.call["id"], child=child.number,
-            status=ending.status, steps=numbers.steps, peak_tokens=numbers.peak_tokens,
-            sent_tokens=numbers.sent_tokens, chars=ending.chars,
-            **({"detail": ending.detail} if ending.detail else {}))
+        ending = counted(ending, self.home.folder, child.number)
+        record_end(self.tracer, step, child.call["id"], child.number, ending)
         return ending
 
     def _told(self, child: Child, ending: Ending, limit: int) -> str:
@@ -242,3 +165,9 @@ class Crew:
         detail = f" ({ending.detail})" if ending.detail else ""
         raise ToolError(f"CHILD_{ending.status.upper()}", texts(
             "child_failed", **said, detail=detail), f"{head}\n{report}" if report else "")
+
+
+def crew_tools(home: Home, tracer: Tracer, limits: Limits, **more: Any) -> list[Tool]:
+    """The tools of an agent that may start sub-agents; `more` are further fields of `Crew`."""
+    crew = Crew(home, tracer, limits, **more)
+    return [crew, ReadChild(home.folder, lambda: crew.count, home.workspace.texts)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,29 @@ from ..compression.tools import PAGE_CHARS, ReadResult
 from ..errors import MiniAgentError, ToolError, UsageError
 from ..texts import Texts
 from ..tools.schema import arguments_schema
-from ..trace import parse_record, read_trace, trace_folder
+from ..trace import Tracer, parse_record, read_trace, trace_folder
+from .endings import Ending, numbers_of
 
 
 def child_trace(folder: Path, number: int) -> Path:
     """Where the trace of a child lies; `folder` is that of its parent's run."""
     return folder / "children" / f"{number}.jsonl"
+
+
+def counted(ending: Ending, folder: Path, number: int) -> Ending:
+    """The ending with its numbers: what a child could not say, its trace may."""
+    if not ending.numbers.steps:
+        with suppress(MiniAgentError):
+            records = read_trace(child_trace(folder, number)).records
+            return replace(ending, numbers=numbers_of(records))
+    return ending
+
+
+def record_end(tracer: Tracer, step: int, call_id: str, number: int, ending: Ending) -> None:
+    """Write how a child has ended."""
+    tracer.event("subagent_end", step=step, id=call_id, child=number, status=ending.status,
+                 **asdict(ending.numbers), chars=ending.chars,
+                 **({"detail": ending.detail} if ending.detail else {}))
 
 
 def children_of(trace: Path) -> list[tuple[int, Path]]:

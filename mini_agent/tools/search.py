@@ -8,6 +8,7 @@ runs in another one, with a time limit.
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -29,12 +30,16 @@ BATCH = 10_000_000       # characters that the other process is given at once
 Source = tuple[str, str]         # what stands before its hits, the text
 Hit = tuple[str, int, str, int]  # the same, line number, line, offset of the match in it
 
-# Reads {"pattern", "texts"}; prints {"hits": for each text [line, offset] of each
+# Reads {"pattern", "texts", "seconds"}, and takes no more processor time than that, even
+# where nobody is left to end it; prints {"hits": for each text [line, offset] of each
 # hit, both from 0} or {"fault": what is wrong with the pattern}.
 _CHILD = """
-import json, re, sys, warnings
+import contextlib, json, re, sys, warnings
 warnings.simplefilter("ignore")
 given = json.load(sys.stdin)
+with contextlib.suppress(ImportError, ValueError):  # Windows; a lower limit is set already
+    import resource
+    resource.setrlimit(resource.RLIMIT_CPU, (given["seconds"], given["seconds"]))
 try:
     find = re.compile(given["pattern"]).search
 except (re.error, OverflowError, RecursionError) as error:
@@ -119,12 +124,13 @@ class SearchText:
         return ToolError("BAD_PATTERN", self.texts("BAD_PATTERN", fault=fault))
 
     def _batch(self, pattern: str, batch: list[Source], deadline: float) -> Iterator[Hit]:
-        given = json.dumps({"pattern": pattern, "texts": [text for _, text in batch]})
+        left = max(.01, deadline - time.monotonic())
+        given = json.dumps({"pattern": pattern, "texts": [text for _, text in batch],
+                            "seconds": math.ceil(left) + 1})
         try:
             done = subprocess.run(
                 [sys.executable, "-I", "-S", "-c", _CHILD], input=given.encode("ascii"),
-                capture_output=True, start_new_session=True, check=True,
-                timeout=max(.01, deadline - time.monotonic()))
+                capture_output=True, process_group=0, check=True, timeout=left)
         except subprocess.TimeoutExpired as error:
             raise ToolError("SEARCH_TIMEOUT", self.texts(
                 "SEARCH_TIMEOUT", seconds=f"{self.seconds:g}")) from error

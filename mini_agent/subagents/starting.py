@@ -1,0 +1,100 @@
+"""Milestone 4: what a child is started with: a home, one line of request, a process.
+
+A home is what all children of an agent have from it; it is no part of its history. What
+this module leaves out: when they start, and what becomes of them (`crew.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..compression.pins import Pin
+from ..messages import Call
+from ..tools.workspace import Workspace
+from .endings import Ending, heard
+from .orders import Order
+from .processes import ChildProcess
+
+_MARK = re.compile(r"</?pin\b[^>]*>")  # around the text that is pinned, not part of it
+
+
+@dataclass(frozen=True)
+class Home:
+    """What children have from their parent: where and in what language they work, the
+    `folder` of its run and how that began (`start`: its policy and window), what it can
+    give (`tools`, `may_write`), its pins, and their model by the id of their call."""
+
+    workspace: Workspace
+    folder: Path
+    start: Mapping[str, Any]
+    tools: Sequence[str]
+    may_write: Sequence[str] | None
+    pins: Callable[[], Sequence[Pin]]
+    model: Callable[[str], Mapping[str, Any]]
+
+    @property
+    def window(self) -> int | None:
+        """The parent's window in tokens, None without a limit."""
+        size: int | None = self.start.get("policy", {}).get("window")
+        return size
+
+    def handed_on(self) -> list[Pin]:
+        """The pins that hold for children too: constraints, and what protects a path."""
+        return [pin for pin in self.pins() if pin.kind == "constraint" or pin.protect]
+
+
+@dataclass
+class Child:
+    """One child: its number in the run, from 1; the call that asked for it; its process."""
+
+    number: int
+    call: Call
+    order: Order
+    process: ChildProcess
+    request: bytes
+    future: Future[Ending] | None = None
+    told: bool = False
+
+    def run(self) -> Ending:
+        """Let it work to its end; in a thread of its own."""
+        try:
+            said = self.process.converse(self.request, self.order.seconds)
+        except (OSError, RuntimeError) as error:  # no processes or threads left
+            return Ending("crashed", detail=f"it could not be started ({error})")
+        return heard(said, self.order.seconds)
+
+
+def this_program() -> list[str]:
+    """The command that starts a child with this interpreter and this checkout."""
+    return [sys.executable, "-S", "-m", "mini_agent", "child", "--attached"]
+
+
+def child_environment(inherited: Mapping[str, str]) -> dict[str, str]:
+    """The parent's variables, with this package where the child's interpreter looks first."""
+    root = str(Path(__file__).resolve().parent.parent.parent)
+    rest = [inherited["PYTHONPATH"]] if inherited.get("PYTHONPATH") else []
+    return {**inherited, "PYTHONPATH": os.pathsep.join([root, *rest])}
+
+
+def request_line(home: Home, number: int, call: Call, order: Order, trace: Path,
+                 depth: int) -> bytes:
+    """The one line that a child is told; `child.SCHEMA` has its fields."""
+    texts = home.workspace.texts
+    request = {
+        "name": f"{home.start['task']}/{number}", "language": texts.language,
+        "system": texts("child_system"), "task": order.brief(texts),
+        "pins": [{"text": _MARK.sub("", pin.text), "kind": pin.kind, "protect": pin.protect}
+                 for pin in home.handed_on()],
+        "workspace": str(home.workspace.root), "trace": str(trace.absolute()),
+        "tools": list(order.tools), "writes": list(order.writes), "steps": order.steps,
+        "tokens": order.tokens, "depth": depth, "start": dict(home.start),
+        "model": dict(home.model(call["id"]))}
+    return json.dumps(request).encode("ascii")
