@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ..errors import ToolError
@@ -130,11 +131,8 @@ class Crew:
 
     def _work(self, plan: Child | ToolError, chars: int, step: int) -> Callable[[], str]:
         """What makes the result of a call, once its child has ended."""
-        def refuse() -> str:
-            raise plan
-
         if isinstance(plan, ToolError):
-            return refuse
+            return partial(_refuse, plan)
         assert plan.future is not None
         with self.waiting:
             ending = plan.future.result()
@@ -165,6 +163,10 @@ class Crew:
         detail = f" ({ending.detail})" if ending.detail else ""
         raise ToolError(f"CHILD_{ending.status.upper()}", texts(
             "child_failed", **said, detail=detail), f"{head}\n{report}" if report else "")
+
+
+def _refuse(error: ToolError) -> str:
+    raise error
 
 
 def crew_tools(home: Home, tracer: Tracer, limits: Limits, **more: Any) -> list[Tool]:
