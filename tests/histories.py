@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mini_agent.compression.pins import KINDS
 from mini_agent.messages import (Message, assistant, call, calls_of, groups, system, tool_result,
                                  user)
 from mini_agent.texts import TEXTS
@@ -48,6 +49,7 @@ class Case:
     language: str = "en"
     estimate: str = "published"
     acts: tuple[Act, ...] = ()
+    tools: tuple[str, ...] = ()
 
 
 def random_case(seed: int, **fixed: Any) -> Case:
@@ -59,21 +61,25 @@ def random_case(seed: int, **fixed: Any) -> Case:
     fixed.setdefault("window", max(1, int(total * rng.choice((.15, .3, .5, .7, .9, 1.1)))))
     fixed.setdefault("language", rng.choice(("en", "zh")))
     fixed.setdefault("summaries", tuple(rng.choice(SUMMARIES) for _ in range(6)))
-    fixed.setdefault("settings", (("protect_last", rng.choice((0, 1, 2, 3, 4, 6))),))
+    fixed.setdefault("settings", (
+        ("protect_last", rng.choice((0, 1, 2, 3, 4, 6))),
+        ("user_share", rng.choice((1.0, 1.0, .3, .1)))))
+    fixed.setdefault("tools", rng.choice(((), ("read_result", "recall"))))
     return Case(messages, **fixed)
 
 
 def with_acts(case: Case, seed: int) -> Case:
     """The case with pins, undos, stages, compressions by hand and refusals put in."""
     rng = random.Random(seed)
-    steps = sum(message["role"] == "assistant" for message in case.messages) + 1
+    starts = [*(at for at, message in enumerate(case.messages) if message["role"] == "assistant"),
+              len(case.messages)]  # what is in the history before each request
     acts = []
-    for step in sorted(rng.randrange(steps) for _ in range(rng.randint(1, 6))):
+    for step in sorted(rng.randrange(len(starts)) for _ in range(rng.randint(1, 6))):
         acts.append((step, *rng.choice((
             ("undo", ()), ("undo", ()), ("compact", ("the port",)), ("stage_done", ("stage",)),
             ("close_breaker", ()), ("refused", (rng.choice((None, case.window // 2 + 1)),)),
             ("reported", (rng.randint(1, 2 * case.window),)),
-            _random_pin(case, rng), _random_pin(case, rng), _random_pin(case, rng)))))
+            *[_random_pin(case.messages[:starts[step]], rng)] * 3))))
     return replace(case, acts=tuple(acts))
 
 
@@ -86,12 +92,13 @@ def with_stages(case: Case, seed: int) -> Case:
     return replace(case, acts=(*case.acts, *marks))
 
 
-def _random_pin(case: Case, rng: random.Random) -> tuple[str, tuple[Any, ...]]:
-    """A pin of some line of some message: of all of it, or of a few characters."""
-    index = rng.randrange(len(case.messages))
-    rows = case.messages[index]["content"].splitlines() or [""]
-    text = rng.choice(rows)[:rng.choice((5, 20, 200))]
-    return "pin", (index, text, rng.choice(("constraint", "assumption", "error_fix")))
+def _random_pin(history: Sequence[Message], rng: random.Random) -> tuple[str, tuple[Any, ...]]:
+    """A pin of some stretch of some message, over lines or not; rarely of one that is not there."""
+    index = rng.randrange(len(history) + (rng.random() < .1 or not history))
+    content = history[index]["content"] if index < len(history) else ""
+    start = rng.randrange(len(content) + 1)
+    text = content[start:start + rng.choice((9, 20, 30, 60, 200))]
+    return "pin", (index, text, rng.choice(KINDS))
 
 
 def random_messages(rng: random.Random) -> Iterator[Message]:
@@ -102,9 +109,9 @@ def random_messages(rng: random.Random) -> Iterator[Message]:
         yield user(_said(rng) + rng.choice(("", "\n" + rng.choice(RULES))))
     for step in range(rng.choice((1, 2, 2, 4, 4, 6, 6, 8, 12, 20))):
         kind = rng.random()
-        if kind < .12:
-            yield user(_said(rng))
-        elif kind < .22:
+        if kind < .18:
+            yield user(_said(rng) * rng.choice((1, 1, 1, 9, 40)))
+        elif kind < .27:
             yield assistant(_said(rng))
         else:
             yield from _group(rng, step)
@@ -152,12 +159,24 @@ def _mark(rng: random.Random) -> str:
 
 def shrink(case: Case, fails: Callable[[Case], bool]) -> Case:
     """The smallest case found that still fails: fewer groups, then shorter texts."""
-    for smaller in _fewer_groups, _fewer_calls, _shorter_texts, _plainer:
+    for smaller in _smaller, _fewer_groups, _fewer_calls, _shorter_texts, _plainer, _shorter_texts:
         progress = True
         while progress:
             found = next((tried for tried in smaller(case) if fails(tried)), None)
             progress, case = found is not None, found or case
     return case
+
+
+def _smaller(case: Case) -> Iterator[Case]:
+    """Half of everything: of each text at once, and of the window."""
+    for keep in (slice(None, None, 2), slice(1, None, 2)):
+        messages = tuple({**message, "content": "\n".join(message["content"].split("\n")[keep])}
+                         if "\n" in message["content"] else
+                         {**message, "content": message["content"][:len(message["content"]) // 2]}
+                         for message in case.messages)
+        if messages != case.messages:
+            yield replace(case, messages=messages)
+            yield replace(case, messages=messages, window=max(1, case.window // 2))
 
 
 def _fewer_groups(case: Case) -> Iterator[Case]:
@@ -193,6 +212,8 @@ def _shorter_texts(case: Case) -> Iterator[Case]:
 
 
 def _plainer(case: Case) -> Iterator[Case]:
+    if case.tools:
+        yield replace(case, tools=())
     for at in range(len(case.acts)):
         yield replace(case, acts=case.acts[:at] + case.acts[at + 1:])
     if case.language != "en":
@@ -207,7 +228,7 @@ def as_code(case: Case) -> str:
     return (f"Case((\n    {rows},),\n    policy={case.policy!r}, settings={case.settings!r}, "
             f"ladder={case.ladder!r},\n    window={case.window}, summaries={case.summaries!r}, "
             f"language={case.language!r}, estimate={case.estimate!r},\n"
-            f"    acts={case.acts!r})")
+            f"    acts={case.acts!r}, tools={case.tools!r})")
 
 
 def _as_call(message: Message) -> str:

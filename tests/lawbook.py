@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from mini_agent.compression.budget import make_budget
@@ -26,6 +27,7 @@ from mini_agent.tokens import Estimator, estimator
 from mini_agent.trace import Record, Tracer, line
 
 from .histories import Case
+from .honesty import Checker
 
 
 @dataclass
@@ -38,6 +40,7 @@ class Life:
     records: list[Record] = field(default_factory=list)
     sent: dict[int, list[Entry]] = field(default_factory=dict)
     overflow: str = ""
+    shelf: MemoryShelf = field(default_factory=MemoryShelf)
 
     @property
     def bytes(self) -> str:
@@ -71,7 +74,8 @@ def live(case: Case, watch: Callable[[ContextWindow, Record], None] | None = Non
                          reserve=life.policy.reserve, margin=life.policy.margin, scale=life.policy.scale)
     window = ContextWindow(life.policy, budget, life.estimate,
                            ScriptedModel([], case.summaries, texts), tracer, texts,
-                           shelf=MemoryShelf())
+                           [{"name": name, "description": "", "parameters": {}}
+                            for name in case.tools], shelf=life.shelf)
     history: list[Message] = []
     step = 0
     try:
@@ -136,7 +140,7 @@ def broken_laws(life: Life) -> Iterator[tuple[int, str]]:
     last: list[Entry] = []
     kept: list[int] = []  # prefix_kept of the changes since the last request
     answered: list[Entry] = []  # what is frozen, where the policy freezes
-    seen = 0
+    seen, window = 0, life.case.window
     for record, view in rebuild(life.records, life.estimate):
         place = f"seq {record['seq']}"
         if record["type"] == "message":
@@ -154,6 +158,8 @@ def broken_laws(life: Life) -> Iterator[tuple[int, str]]:
         elif record["event"] == "compression_skipped":
             if record["payload"]["reason"] == "refused" and ": law " in record["payload"]["detail"]:
                 yield 0, f"{place}: a strategy proposed what it may not: {record['payload']}"
+        elif record["event"] == "settings":
+            window = min(window, record["payload"].get("learned_window", window))
         elif record["event"] in ("undo", "pin"):
             payload = record["payload"]
             answered = []  # what is done by hand may touch it
@@ -165,13 +171,27 @@ def broken_laws(life: Life) -> Iterator[tuple[int, str]]:
             if life.sent[record["seq"]] != view.entries:
                 yield 7, f"{place}: the view that was sent is not the one of the records"
             for law, what in [*_pairing(view), *_conservation(view, history[:seen], dropped.values()),
-                              *_protection(life, view, history[:seen]),
+                              *_protection(life, view, history[:seen], window),
                               *_pinned(view, history, pins),
                               *_prefix(last, view.entries, kept),
                               *_frozen(life, answered, view)]:
                 yield law, f"{place}: {what}"
             last, kept = list(view.entries), []
         before = list(view.entries)
+
+
+def checker_of(life: Life) -> Checker:
+    """What verifies the claims in the views of a life."""
+    return Checker(life.case.messages, life.case.language, life.case.tools, life.shelf)
+
+
+def dishonest(life: Life) -> Iterator[tuple[int, str]]:
+    """Law 9: what is claimed in a view and is not so, each entry once."""
+    checker = checker_of(life)
+    entries = {id(entry): entry for sent in life.sent.values() for entry in sent}
+    for entry in entries.values():
+        for wrong in checker.false_claims(entry):
+            yield 9, f"the entry for {entry.stands_for} says what is not so: {wrong}"
 
 
 def _of_change(life: Life, before: Sequence[Entry], after: View,
@@ -232,10 +252,11 @@ def _conservation(view: View, history: Sequence[Message],
             yield 2, f"the entry for {entry.stands_for} is not verbatim"
 
 
-def _protection(life: Life, view: View, history: Sequence[Message]) -> Iterator[tuple[int, str]]:
+def _protection(life: Life, view: View, history: Sequence[Message],
+                window: int) -> Iterator[tuple[int, str]]:
     entries = {index: entry for entry in view.entries for index in entry.stands_for}
     users = [i for i, message in enumerate(history) if message["role"] == "user"]
-    room = life.case.window * life.policy.user_share
+    room = window * life.policy.user_share
     for index in reversed(users[1:-1]):
         room -= life.estimate.message(history[index])
         if room < 0:
@@ -298,7 +319,7 @@ def first_breach(case: Case, allowed: Sequence[int] = (), twice: bool = True) ->
     With `twice` a second life must have the same bytes (law 5).
     """
     life = live(case)
-    for law, what in broken_laws(life):
+    for law, what in chain(broken_laws(life), dishonest(life)):
         if law not in allowed:
             return f"law {law}: {what}"
     if twice and live(case).bytes != life.bytes:

@@ -39,6 +39,8 @@ def first_difference(case: Case) -> str:
 
     def watch(window: ContextWindow, record: Record) -> None:
         asked = record.get("event") == "model_call"
+        if not shadow.asked:  # the tools are an option of a run: its first call tells their size
+            shadow.declared = window.state.declared
         if not asked and record["type"] == "event" and record["event"] != "model_usage":
             compare(window, record)
         shadow.fold(json.loads(json.dumps(record)))

@@ -117,7 +117,7 @@ class ToolResultClipping:
             if at not in kept and size <= room:
                 kept.add(at)
                 room -= size
-        return sorted(kept)
+        return sorted(kept) or ends
 
 
 def _between(rows: list[str], kept: list[int], texts: Texts) -> str:
