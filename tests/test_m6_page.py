@@ -58,7 +58,7 @@ def data(text: str = "plain") -> dict[str, Any]:
     """A small comparison in which every string is `text`."""
     def row(policy: str, **values: Any) -> dict[str, Any]:
         return {"session": text, "format": text, "policy": policy, "window": 100, "steps": 2,
-                "peak_tokens": 90, "sent_tokens": 150, "summary_tokens": 0, "cost": 1.0,
+                "peak_tokens": 90, "sent_tokens": 150, "summary_tokens": 0, "cost": 1.0, "summary_price": 0.0,
                 "over_window_steps": 0, "far_recall": .5, "far_in_context": .5, "recall": .5,
                 "fresh": None, "lines": .5, "prefix_breaks": 0.0, "compressions": {},
                 "law_breaks": 0, "facts": {text: "gone"}, **values}

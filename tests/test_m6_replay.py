@@ -56,7 +56,7 @@ class BaselineTest(unittest.TestCase):
         self.assertEqual(KEYS, tuple(row))
         self.assertEqual(
             "session format policy window steps peak_tokens sent_tokens summary_tokens cost "
-            "over_window_steps far_recall far_in_context recall fresh lines prefix_breaks "
+            "summary_price over_window_steps far_recall far_in_context recall fresh lines prefix_breaks "
             "compressions law_breaks facts", " ".join(KEYS))
 
     def test_a_step_is_a_run_of_assistant_messages(self):

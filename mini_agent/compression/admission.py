@@ -41,7 +41,7 @@ class Admission:
     asks_model: ClassVar[bool] = False
     tools: ClassVar[tuple[str, ...]] = ("read_result",)
     CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {"choice": ("lines", "ends")}
-    share: float = .08
+    share: float = .1
     keep: float = .6
     choice: str = "lines"
     last_resort: bool = False

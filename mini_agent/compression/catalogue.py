@@ -15,16 +15,16 @@ _DIGEST = {"source": "this project, by a prototype on 50 recorded sessions",
            "user_share": .15, "protect_last": 1}
 _DIGESTS: tuple[dict[str, Any], ...] = (
     {"name": "digest_full", "about": "what is old gives way to a digest: lines word for word, "
-     "chosen by what they cover; forgets least", "target": "65%", **_DIGEST,
+     "chosen by what they cover; forgets least", "target": "75%", **_DIGEST,
      "ladder": [{"strategy": "coverage_digest"}, _LAST_RESORT]},
     {"name": "digest", "about": "the same, and a large result is cut once, on arrival; the "
-     "default in live use", "target": "65%", **_DIGEST,
+     "default in live use", "target": "75%", **_DIGEST,
      "ladder": [{"strategy": "admission", "trigger": 0}, {"strategy": "coverage_digest"},
                 _LAST_RESORT]},
     {"name": "digest_lean", "about": "the same with a smaller view, for long sessions",
-     "target": "40%", **_DIGEST,
+     "target": "45%", **_DIGEST,
      "ladder": [{"strategy": "admission", "trigger": 0},
-                {"strategy": "coverage_digest", "settings": {"digest": .3}}, _LAST_RESORT]},
+                {"strategy": "coverage_digest", "settings": {"digest": .35}}, _LAST_RESORT]},
     {"name": "digest_minimal", "about": "the same with the smallest view: the cheapest that "
      "forgets less than the known ones", "trigger": "90%", "target": "25%", **_DIGEST,
      "ladder": [{"strategy": "admission", "trigger": 0, "settings": {"share": .03}},

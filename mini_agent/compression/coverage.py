@@ -13,13 +13,14 @@ where the chances come from (`chances.py`), what is made of the lines (`digest.p
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from heapq import heapify, heappop, heappushpop
+from heapq import heapify, heappop, heapreplace
 
-from .chances import line_chances, word_chances, word_rarities
+from .chances import CHANCES, line_chances, word_chances, word_rarities
 from .index import HistoryIndex
-from .units import BARE
+from .units import BARE, PLAIN
 
 HEADING = 10   # tokens of the handle over the first line of a message
+PLAIN_CHANCE = dict(CHANCES.line)[PLAIN]
 REACH = 6      # so many times the room of what is kept are the newest lines looked at
 USED = 2_000   # words; of those used last, the lines are looked at wherever they stand
 
@@ -29,7 +30,8 @@ def choose(index: HistoryIndex, lines: Collection[int], held: Iterable[int], roo
     """Line numbers, the best first, of about `room` tokens together with their headings.
 
     `held` are the words that are kept anyway; without `coverage` a word counts again in
-    each line that has it.
+    each line that has it. A plain line that has nothing new is left out, though there
+    were room for it.
     """
     words_in, costs, last = index.words_in, index.costs, index.last
     words = set[int]().union(*map(words_in.__getitem__, lines))
@@ -44,18 +46,20 @@ def choose(index: HistoryIndex, lines: Collection[int], held: Iterable[int], roo
     chosen: list[int] = []
     line = heappop(heap)[1] if heap else None
     while line is not None and room > 0:
-        cost = costs[line] if last[line] in opened else costs[line] + heading
-        gain = sum(map(worth_of, words_in[line])) + quote[line]
-        best = heappushpop(heap, (-gain / cost, line))[1]
-        if best != line:
-            line = best
-            continue
-        chosen.append(line)
-        opened.add(last[line])
-        room -= cost
-        if coverage:
-            for word in words_in[line]:
-                worth[word] = 0.0
+        new, cost = sum(map(worth_of, words_in[line])), costs[line]
+        if last[line] not in opened:
+            cost += heading
+        now = (-(new + quote[line]) / cost, line)
+        if new or quote[line] > PLAIN_CHANCE:
+            if heap and heap[0] < now:
+                line = heapreplace(heap, now)[1]
+                continue
+            chosen.append(line)
+            opened.add(last[line])
+            room -= cost
+            if coverage:
+                for word in words_in[line]:
+                    worth[word] = 0.0
         line = heappop(heap)[1] if heap else None
     return chosen
 

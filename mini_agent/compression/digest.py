@@ -39,7 +39,7 @@ class CoverageDigest:
     asks_model: ClassVar[bool] = False
     tools: ClassVar[tuple[str, ...]] = ("read_result",)
     CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {"value": ("chances", "frequency")}
-    digest: float = .4
+    digest: float = .5
     value: str = "chances"
     coverage: bool = True
     card: bool = True

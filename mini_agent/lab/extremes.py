@@ -19,6 +19,7 @@ from ..compression.view import Change, View
 from ..errors import UsageError
 from ..messages import groups, user
 from .recording import Recording
+from .variants import VARIANTS, variant
 
 TARGET, DIGEST = "65%", 40  # of the window: what a change comes down to, what its message may have
 
@@ -112,7 +113,9 @@ EXTREMES: Mapping[str, type[Oracle] | type[BagOfWords]] = {
 
 
 def lab_policy(name: str, recording: Recording) -> Policy:
-    """The policy of that name for this session: one of the house, or one of `EXTREMES`."""
+    """The policy of that name for this session: of the house, or one that only the lab has."""
+    if name in VARIANTS:
+        return variant(name)
     if name not in EXTREMES:
         return find_policy(name)
     return Policy(name, source="the lab", about=(EXTREMES[name].__doc__ or "").strip(),
@@ -121,7 +124,7 @@ def lab_policy(name: str, recording: Recording) -> Policy:
 
 def check_names(names: Sequence[str]) -> None:
     """`UsageError` with close names where one of `names` is no policy."""
-    known = [*policy_names(), *EXTREMES]
+    known = [*policy_names(), *EXTREMES, *VARIANTS]
     for name in names:
         if name not in known:
             raise UsageError(f"no policy {name!r}", place="--policy", value=name,

@@ -4,7 +4,8 @@ Definitions: `evidence.py` for the shares. `sent_tokens` is the sum over the ste
 what is sent, `peak_tokens` its maximum. `cost` prices the leading entries that the
 step before had sent at a tenth (a cache reads them) and the rest in full, relative to
 the same sum without compression; summaries are not in it: `summary_tokens` are what
-a summariser read and wrote. `prefix_breaks`: steps, of 100, at which something that
+a summariser read and wrote, `summary_price` is their price in full, relative to the
+same sum. `prefix_breaks`: steps, of 100, at which something that
 had been sent before was no longer there as it was. Shares and cost have 4 decimals.
 """
 
@@ -21,7 +22,7 @@ from .recording import Recording
 from .replay import Moment
 
 KEYS = ("session", "format", "policy", "window", "steps", "peak_tokens", "sent_tokens",
-        "summary_tokens", "cost", "over_window_steps", "far_recall", "far_in_context",
+        "summary_tokens", "cost", "summary_price", "over_window_steps", "far_recall", "far_in_context",
         "recall", "fresh", "lines", "prefix_breaks", "compressions", "law_breaks", "facts")
 CACHED = .1  # the price of a token that a cache reads
 Row = dict[str, Any]
@@ -125,7 +126,8 @@ class Tally:
         """The row, its keys as in `KEYS`; `baseline` is the tally of `none`."""
         values = (self._recording.name, self._recording.format, policy, window, self.steps,
                   self.peak, self.sent, self.summaries,
-                  round(self.price / baseline.price, 4) if baseline.price else None, self.over,
+                  *(round(price / baseline.price, 4) if baseline.price else None
+                    for price in (self.price, self.summaries)), self.over,
                   self._means.far.value, self._means.far_in_context.value,
                   self._means.recall.value, self._means.fresh.value, self._means.lines.value,
                   round(100 * self.breaks / self.steps, 2) if self.steps else None,

@@ -217,6 +217,8 @@ def page_data(command: str, name: str, facts: Sequence[str], results: Sequence[D
     """
     room, shown, notes = SESSIONS, [], []
     for result in results:
+        if result["page"] is None:
+            continue
         size = len(json.dumps(result["page"], ensure_ascii=False))
         if shown and size > room:
             notes.append(f"{result['session']}: only in the table, the page would be too large")

@@ -1,0 +1,125 @@
+"""Milestone 6: what a comparison over many sessions says of the digest.
+
+The table of all policies (`summary.py`) has means over different sessions with wide
+intervals; here policies are held against each other session by session. `best_known` is
+chosen by the table itself, for each measure anew: of all policies that are not ours, the
+one with the highest mean at that window. What a part of the digest is worth is the paired
+difference to a variant without it, the negative results too. Cost is here what is paid
+in all: `cost` and the price of the summaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import fsum
+from typing import Any, NamedTuple
+
+from ..compression.policies import policy_names
+from .extremes import EXTREMES
+from .summary import Row, counts, interval, summarise
+from .variants import VARIANTS
+
+OURS = ("digest_full", "digest", "digest_lean", "digest_minimal")
+KNOWN = tuple(name for name in policy_names() if name not in (*OURS, "none"))
+POLICIES = (*KNOWN, *OURS, *VARIANTS, *EXTREMES)
+FAR, CONTEXT = "far_recall", "far_in_context"
+WITHIN = .10  # of far recall: policies that keep nearly as much must not be cheaper
+
+
+class Pair(NamedTuple):
+    """One session under two policies: the values of one measure, 0 to 1."""
+
+    session: str
+    ours: float
+    theirs: float
+
+
+@dataclass(frozen=True)
+class Study:
+    """The results of `compare.compare` over a folder of sessions.
+
+    `known` are the policies that ours is held against; all of `POLICIES` are in the
+    results, or at least these, `digest` and the variants that are asked for.
+    """
+
+    results: Sequence[dict[str, Any]]
+    known: tuple[str, ...] = KNOWN
+
+    @cached_property
+    def summary(self) -> list[Row]:
+        """The table: a row a window and policy."""
+        return summarise(self.results)
+
+    @property
+    def windows(self) -> list[int]:
+        """The windows of the table at which a session counts."""
+        return list(dict.fromkeys(row["window"] for row in self.summary if row["sessions"]))
+
+    def cell(self, window: int, policy: str) -> Row:
+        """The row of the table for a window and policy."""
+        return next(row for row in self.summary
+                    if (row["window"], row["policy"]) == (window, policy))
+
+    def best_known(self, window: int, measure: str) -> str:
+        """The known policy with the highest mean of a measure; the first of equals."""
+        return max(self.known, key=lambda name: self.cell(window, name)[measure] or 0)
+
+    def paid(self, window: int, policy: str) -> float:
+        """What a policy costs in all, relative to no compression."""
+        row = self.cell(window, policy)
+        return (row["cost"] or 0) + (row["summary_price"] or 0)
+
+    def near(self, window: int, ours: str) -> list[str]:
+        """The known policies with nearly the far recall of ours, the cheapest first."""
+        least = (self.cell(window, ours)[FAR] or 0) - WITHIN
+        return sorted((name for name in self.known if (self.cell(window, name)[FAR] or 0) >= least),
+                      key=lambda name: self.paid(window, name))
+
+    def pairs(self, window: int, ours: str, theirs: str, measure: str) -> list[Pair]:
+        """The sessions that count at a window, in their order."""
+        found = []
+        for result in self.results:
+            if not counts(result, window):
+                continue
+            values = {row["policy"]: row[measure] for row in result["rows"]
+                      if row["window"] == window}
+            if values[ours] is not None and values[theirs] is not None:
+                found.append(Pair(result["session"], values[ours], values[theirs]))
+        return found
+
+    def sentences(self) -> Iterator[str]:
+        """What the table does not say by itself, a sentence at a time."""
+        for window in self.windows:
+            sessions = self.cell(window, "digest")["sessions"]
+            yield f"Window {window}, {sessions} sessions that count:"
+            for measure in (FAR, CONTEXT):
+                best = self.best_known(window, measure)
+                yield (f"digest against {best}, the known policy with the most "
+                       f"{measure.replace('_', ' ')}: "
+                       f"{told(self.pairs(window, 'digest', best, measure))}")
+            near = self.near(window, "digest")
+            yield (f"digest costs {self.paid(window, 'digest'):.3f}; "
+                   + (f"the cheapest known policy within {100 * WITHIN:.0f} points of its far "
+                      f"recall is {near[0]}, {self.paid(window, near[0]):.3f}" if near else
+                      f"no known policy is within {100 * WITHIN:.0f} points of its far recall"))
+            for name, (about, _) in VARIANTS.items():
+                yield (f"{name} ({about}): "
+                       f"{told(self.pairs(window, name, 'digest', FAR))} in far recall, "
+                       f"{_mean(self.pairs(window, name, 'digest', CONTEXT)):+.3f} in context, "
+                       f"{self.paid(window, name) - self.paid(window, 'digest'):+.3f} in cost")
+
+
+def told(pairs: Sequence[Pair]) -> str:
+    """The mean difference with its interval, and how many sessions are better and worse."""
+    low, high = interval([pair.ours - pair.theirs for pair in pairs])
+    between = "" if low is None else f" [{low:+.3f} {high:+.3f}]"
+    better = sum(pair.ours > pair.theirs for pair in pairs)
+    worse = sum(pair.ours < pair.theirs for pair in pairs)
+    return (f"{_mean(pairs):+.3f}{between}, {better} sessions better, {worse} worse, "
+            f"{len(pairs) - better - worse} equal")
+
+
+def _mean(pairs: Sequence[Pair]) -> float:
+    return fsum(pair.ours - pair.theirs for pair in pairs) / len(pairs) if pairs else 0.0

@@ -1,0 +1,99 @@
+"""Milestone 6: policies held against each other session by session, and the picture."""
+
+from __future__ import annotations
+
+import unittest
+import xml.etree.ElementTree as ElementTree
+from typing import Any
+
+from mini_agent.compression.policies import ALWAYS, differing, find_policy
+from mini_agent.lab.extremes import check_names
+from mini_agent.lab.frontier import frontier_svg, on_frontier
+from mini_agent.lab.study import KNOWN, OURS, POLICIES, Pair, Study, told
+from mini_agent.lab.variants import VARIANTS, variant
+
+
+def result(number: int, **far: float) -> dict[str, Any]:
+    """A session with this far recall under some policies, .5 under the others."""
+    rows = [{"session": f"s{number}", "window": 1_000, "policy": policy, "steps": 10,
+             "far_recall": far.get(policy, .5), "far_in_context": far.get(policy, .5) - .1,
+             "recall": .9, "fresh": .5, "lines": None, "cost": .4 + .1 * (policy in KNOWN),
+             "summary_price": .2 * (policy == "tail_summary"), "summary_tokens": 0,
+             "sent_tokens": 100, "prefix_breaks": 1.0, "over_window_steps": 0}
+            for policy in ("none", *POLICIES)]
+    return {"session": f"s{number}", "calls": 30, "tokens": 9_000, "head": 10, "rows": rows}
+
+
+class StudyTest(unittest.TestCase):
+    """What a table of means does not say."""
+
+    def setUp(self) -> None:
+        self.study = Study([result(0, digest=.9, clip=.8, tail_summary=.85),
+                            result(1, digest=.7, clip=.8, tail_summary=.6),
+                            result(2, digest=.8, clip=.8, tail_summary=.8),
+                            {**result(3, digest=.0), "calls": 3}])
+
+    def test_the_best_known_policy_is_chosen_by_the_table(self) -> None:
+        """Ours never are; a session that does not count is left out."""
+        self.assertEqual(self.study.best_known(1_000, "far_recall"), "clip")
+        self.assertEqual(self.study.cell(1_000, "digest")["sessions"], 3)
+        self.assertTrue(set(OURS).isdisjoint(KNOWN))
+
+    def test_pairs_are_of_one_session_each(self) -> None:
+        """One better, one worse, one equal."""
+        pairs = self.study.pairs(1_000, "digest", "clip", "far_recall")
+        self.assertEqual(pairs, [Pair("s0", .9, .8), Pair("s1", .7, .8), Pair("s2", .8, .8)])
+        self.assertRegex(told(pairs), r"^[+-]0\.000 \[-0\.\d+ \+0\.\d+\], 1 sessions better, "
+                                      r"1 worse, 1 equal$")
+
+    def test_what_is_paid_includes_the_summaries(self) -> None:
+        """Of the policies that keep nearly as much the cheapest comes first."""
+        self.assertAlmostEqual(self.study.paid(1_000, "tail_summary"), .7)
+        self.assertEqual(self.study.near(1_000, "digest"), ["clip", "tail_summary"])
+
+    def test_the_sentences_name_every_part(self) -> None:
+        """Each variant, the negative results too."""
+        said = "\n".join(self.study.sentences())
+        for name in VARIANTS:
+            self.assertIn(f"{name} (", said)
+        self.assertIn("Window 1000, 3 sessions that count:", said)
+        self.assertIn("digest costs 0.400", said)
+
+    def test_the_picture_shows_ours_and_the_frontier_of_the_known(self) -> None:
+        """Well-formed, the same bytes twice, a dot a policy; what is dominated has no name."""
+        picture = frontier_svg(self.study)
+        self.assertEqual(picture, frontier_svg(Study(self.study.results)))
+        root = ElementTree.fromstring(picture)
+        dots = root.findall(".//{http://www.w3.org/2000/svg}circle")
+        self.assertEqual(len(dots), len(KNOWN) + len(OURS))
+        self.assertEqual(on_frontier({"clip": (.5, .8), "layered": (.5, .7), "naive": (.4, .6),
+                                      "digest": (.1, .9)}), {"clip", "naive"})
+
+
+class Variants(unittest.TestCase):
+    """The digest with one part switched off."""
+
+    def test_each_variant_differs_from_the_digest_in_one_thing(self) -> None:
+        """A setting, or a rung more or less."""
+        plain = find_policy("digest")
+        for name in VARIANTS:
+            made = variant(name)
+            self.assertEqual(made.name, name)
+            if len(made.ladder) == len(plain.ladder):
+                self.assertNotEqual(made.ladder, plain.ladder)
+                changed = [one for one, other in zip(made.ladder, plain.ladder) if one != other]
+                self.assertLessEqual(len({rung.strategy.name for rung in changed}), 1)
+            else:
+                self.assertEqual(abs(len(made.ladder) - len(plain.ladder)), 1)
+        self.assertFalse(any(rung.trigger == ALWAYS for rung in
+                             variant("digest_no_admission").ladder))
+
+    def test_all_names_of_the_study_are_known(self) -> None:
+        """The lab takes each of them, and each once."""
+        check_names(POLICIES)
+        self.assertEqual(len(set(POLICIES)), len(POLICIES))
+        self.assertEqual(differing(find_policy("digest")), {})
+
+
+if __name__ == "__main__":
+    unittest.main()
