@@ -1,7 +1,7 @@
 # Nothing but Python 3.11 or newer and make is needed. PYTHON=python3.13 chooses another.
 PYTHON ?= python3
 
-.PHONY: run run-m2 run-m3 run-m3-paths run-m4 watch-m3 lab test test-real test-browser fuzz bench clean
+.PHONY: run run-m2 run-m3 run-m3-paths run-m4 watch-m3 lab evidence test test-real test-browser fuzz bench clean
 
 run:            ## milestone 1: the loop on a small task
 	@$(PYTHON) scripts/drive_m1.py
@@ -23,6 +23,9 @@ watch-m3:       ## run milestone 3 again whenever its task file is saved
 
 lab:            ## milestone 6: the sessions of workspace/sessions under every policy, on a page
 	@$(PYTHON) scripts/drive_m6.py
+
+evidence:       ## milestone 6: what every policy forgets and costs, over SESSIONS=FOLDER (minutes)
+	@$(PYTHON) scripts/evidence.py "$(or $(SESSIONS),workspace/sessions)"
 
 test:           ## every test, warnings as errors
 	@$(PYTHON) -X dev -W error -m unittest discover -s tests -t .
