@@ -176,6 +176,8 @@ def resume(setup: Setup, file: TraceFile) -> Session:
     file.cut(trace.size)
     session = Session(setup, file, governance, state.pins.texts, meter, state, fresh=False)
     session.tracer.event("resume", step=session.agent.step)
+    if not session.agent.history:  # it was killed before it had begun to speak
+        session.agent.say(system(session.texts("live_system")))
     for child in [*meter.at_work.values()]:  # they ended with the program
         ending = counted(Ending("killed"), trace_folder(file.path), child["child"])
         record_end(session.tracer, child["step"], child["id"], child["child"], ending)
@@ -189,11 +191,9 @@ def resume(setup: Setup, file: TraceFile) -> Session:
 def fold(records: Sequence[Record], place: str) -> tuple[Meter, WindowState, Governance]:
     """What the records of a session come to. Raises as `resume` does."""
     start = records[0].get("payload", {}) if records else {}
-    said = next((record["message"].get("content", "") for record in records
-                 if record["type"] == "message" and record["message"].get("role") == "user"), None)
-    if start.get("format") != FORMAT or said is None:
-        raise UsageError(f"this is no session of format {FORMAT} in which something was said",
-                         place=place, remedy="name a trace that a session has written")
+    if start.get("format") != FORMAT:
+        raise UsageError(f"this is no session of format {FORMAT}", place=place,
+                         remedy="name a trace that a session has written")
     lines = [Line(*pair) for pair in enumerate(records, 1)]
     for line, kind, fault in audit(lines, goes_on=True):
         if kind != "transcript":
@@ -201,6 +201,8 @@ def fold(records: Sequence[Record], place: str) -> tuple[Meter, WindowState, Gov
                              place=f"{place}:{line}", remedy="the lines before it can be resumed "
                              "from a copy")
     governance = recorded(start, f"{place}:1")
+    said = next((record["message"]["content"] for record in records
+                 if record["type"] == "message" and record["message"]["role"] == "user"), "")
     meter = Meter()
     state = WindowState(estimator(governance.estimator), Texts(language_of(said)))
     for record in records:

@@ -102,22 +102,24 @@ def _once(wiring: Wiring, open_: Callable[[], Any], options: argparse.Namespace)
     """One request; what came of it is the exit status."""
     session = open_()
     outcome = session.finish(session.turn(options.request))
+    if outcome.done:
+        wiring.tell_status()
     return report(outcome, options.json)
 
 
 def report(outcome: Outcome, as_json: bool) -> int:
     """Print how a turn or a run has ended; its exit status."""
+    from ..chat.screen import safe
+
     if as_json:
         print(json.dumps({"reason": outcome.reason, "text": outcome.text,
                           "detail": outcome.detail}, ensure_ascii=False))
     elif outcome.text:
-        from ..chat.screen import safe
-
         print(safe(outcome.text))
     if outcome.done:
         return DONE
     detail = f": {outcome.detail}" if outcome.detail else ""
-    print(f"mini-agent: {outcome.reason}{detail}", file=sys.stderr)
+    print(safe(f"mini-agent: {outcome.reason}{detail}"), file=sys.stderr)
     return INTERRUPTED if outcome.reason == "interrupted" else FAILED
 
 

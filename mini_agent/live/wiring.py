@@ -7,17 +7,18 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from ..chat.contents import status
 from ..chat.conversation import Conversation
 from ..chat.keyboard import Keyboard, line_editing
 from ..chat.narrator import Narrator
 from ..chat.permission import Permission
-from ..chat.screen import Screen, style_of
+from ..chat.screen import Screen, joined, style_of
 from ..compression.policies import find_policy
 from ..errors import UsageError
 from ..interrupts import Interrupts
 from ..lab.look import steps_at, tokens_of
 from ..lab.why import explain, lines
-from ..meter import prices
+from ..meter import Prices, prices
 from ..models.base import Model, ParentModel
 from ..models.connect import Options, connect
 from ..models.scripted import ScriptedModel
@@ -76,12 +77,20 @@ class Wiring:
     def talk(self, open_: Callable[[str], Session], session: Session | None,
              history: Path) -> int:
         """A conversation until its end; the exit status."""
-        price = self._options.price
         with line_editing(self._keyboard, history if self._keyboard.interactive else None):
             return Conversation(
                 self._screen, self._keyboard, open_, session=session,
-                model=model_name(self._setup.model), prices=prices(price) if price else None,
-                connect=self._model, why=explained).run()
+                model=model_name(self._setup.model), prices=self._prices(), connect=self._model, why=explained).run()
+
+    def tell_status(self) -> None:
+        """The status line, where no conversation tells it."""
+        if self.session is not None:
+            parts = status(self.session.window, self.session.meter, self._prices(),
+                           model_name(self._setup.model))
+            self._screen.tell(joined(parts, self._screen.style.width()), "dim")
+
+    def _prices(self) -> Prices | None:
+        return prices(self._options.price) if self._options.price else None
 
     def _opened(self, session: Session) -> Session:
         """From here on the model speaks the language of the session."""
