@@ -52,7 +52,8 @@ def audit(lines: Sequence[Line], goes_on: bool = False) -> Iterator[Finding]:
     if not ended and not goes_on:
         yield Finding(lines[-1].number, "trace", "the run has no end: it was killed or goes on")
     yield from lint_pairing([(line.number, line.record["message"]) for line in lines
-                             if line.record["type"] == "message"], ended)
+                             if line.record["type"] == "message"
+                             and not malformed(line.record["message"])], ended)
 
 
 def _head(first: Line) -> Iterator[Finding]:

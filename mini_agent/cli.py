@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from .errors import MiniAgentError, UsageError
+from .hostile import open_streams, printable
 from .lab.commands import add_commands
 from .live.commands import add_commands as live_commands
 from .live.commands import report
@@ -24,6 +25,7 @@ Command = Callable[[argparse.Namespace], int]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; its exit status."""
+    open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = make_parser().parse_args(["chat", *given] if is_request(given) else given)
     return guarded(lambda: options.command(options))
@@ -47,17 +49,27 @@ def guarded(run: Callable[[], int]) -> int:
         sys.stdout.flush()
         return status
     except UsageError as error:
-        print(f"mini-agent: {error}", file=sys.stderr)
+        print(f"mini-agent: {printable(str(error))}", file=sys.stderr)
         return WRONG_USE
     except MiniAgentError as error:
-        print(f"mini-agent: {error}", file=sys.stderr)
+        print(f"mini-agent: {printable(str(error))}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         print("mini-agent: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader has seen enough; nothing more may be flushed to it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _flush_nowhere()
         return DONE
+    except OSError as error:  # a path that cannot be one, or results that cannot be written
+        _flush_nowhere()
+        place = printable(str(error.filename or "standard output"))
+        print(f"mini-agent: {place}: {error.strerror}", file=sys.stderr)
+        return WRONG_USE if error.filename else FAILED
+
+
+def _flush_nowhere() -> None:
+    """What is still in the buffer of standard output must not fail once more at the exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -143,33 +155,19 @@ def _add_show(commands: argparse._SubParsersAction) -> None:
 
 
 def _show(options: argparse.Namespace) -> int:
-    if options.step is not None or options.diff:
-        from .lab.show import show_step
-
-        for line in show_step(options.trace, options.step, options.diff):
-            print(line)
-        return DONE
-    from .rhythm import rows, spans
+    from .lab.show import show_step, show_trace
     from .subagents.trails import find_trace
     from .trace import read_trace
 
-    trace = read_trace(find_trace(options.trace))
-    if trace.warning:
-        print(f"mini-agent: {trace.warning}", file=sys.stderr)
-    for start in trace.events("run_start"):
-        print("task {task}".format(**start), json.dumps(start.get("policy", {})))
-    print("step  before      sent        what happened")
-    for row in rows(trace.records):
-        told = "; ".join(f"{change.seq}: {change.strategy} [{spans(change.affected)}]"
-                         for change in row.rounds)
-        before, sent = (f"{tokens} ({messages})" for tokens, messages in (
-            (row.before, row.before_messages), (row.sent, row.messages)))
-        print(f"{row.step:>4}  {before:<12}{sent:<12}{told}".rstrip())
-        for child in (end for end in trace.events("subagent_end") if end["step"] == row.step):
-            print("      sub-agent {child} {status}: {steps} steps, {peak_tokens} tokens at most, "
-                  "{sent_tokens} in all: ".format(**child) + f"{options.trace}#{child['child']}")
-    for end in trace.events("run_end"):
-        print(f"ended at step {end['step']}: {end['reason']}")
+    if options.step is not None or options.diff:
+        lines = show_step(options.trace, options.step, options.diff)
+    else:
+        trace = read_trace(find_trace(options.trace))
+        if trace.warning:
+            print(f"mini-agent: {printable(trace.warning)}", file=sys.stderr)
+        lines = show_trace(trace, options.trace)
+    for line in lines:
+        print(printable(line))
     return DONE
 
 
@@ -200,7 +198,7 @@ def _tokens(options: argparse.Namespace) -> int:
                   for short in columns.values()) + "  file")
     for row in table:
         print("".join(f"{row[name]:>11}" if len(short) > 8 else f"{row[name]:>8}"
-                      for name, short in columns.items()) + f"  {row['file']}")
+                      for name, short in columns.items()) + f"  {printable(row['file'])}")
     return DONE
 
 

@@ -24,8 +24,10 @@ class Finding(NamedTuple):
     text: str
 
 
-def malformed(message: Mapping[str, Any]) -> str:
+def malformed(message: Any) -> str:
     """What of a message of ours is not as it has to be, "" if it can be read."""
+    if not isinstance(message, dict):
+        return f"a message is {type(message).__name__}, not dict"
     wanted: list[tuple[str, Any, type]] = [("content", message.get("content"), str)]
     if message.get("role") == "tool":
         wanted += [(key, message.get(key), str) for key in ("tool_call_id", "name")]

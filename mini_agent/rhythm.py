@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from .errors import TraceError
 from .trace import Record
 
 
@@ -47,35 +48,41 @@ def rows(records: Iterable[Record]) -> list[Row]:
 
     Sizes are those of the records; a run without a window has 0 tokens. Where a
     step asks twice (reactive compression), the second request is the row's.
+    `TraceError` for a record that has not what its kind has to have.
     """
     made: dict[int, Row] = {}
     rounds: list[Round] = []
     for record in records:
-        if record.get("event") == "context_compression":
-            rounds.append(_round(record))
-        elif record.get("event") in ("model_call", "context_overflow"):
-            row = _row(record, rounds, made.get(record["payload"]["step"]))
-            made[row.step] = row
-            rounds = []
+        try:
+            if record.get("event") == "context_compression":
+                rounds.append(_round(record))
+            elif record.get("event") in ("model_call", "context_overflow"):
+                row = _row(record, rounds, made.get(record["payload"]["step"]))
+                made[row.step] = row
+                rounds = []
+        except (KeyError, TypeError, ValueError) as error:
+            raise TraceError(f"the {record['event']} does not fit ({error!r})",
+                             place=f"seq {record['seq']}", value=record["seq"]) from error
     return list(made.values())
 
 
 def _row(record: Record, rounds: list[Round], earlier: Row | None) -> Row:
     told = record["payload"]
     is_sent = record["event"] == "model_call"
-    size, count = told.get("tokens", 0), told.get("messages", 0)
+    size, count = int(told.get("tokens", 0)), int(told.get("messages", 0))
     every = (*(earlier.rounds if earlier else ()), *rounds)
     before, before_messages = ((every[0].before, every[0].before_messages) if every
                                else (size, count))
-    return Row(told["step"], before, before_messages, size if is_sent else 0,
+    return Row(int(told["step"]), before, before_messages, size if is_sent else 0,
                count if is_sent else 0, every)
 
 
 def _round(record: Record) -> Round:
     told: dict[str, Any] = record["payload"]
-    return Round(record["seq"], told["step"], told["strategy"], told["before_tokens"],
-                 told["after_tokens"], told["before_messages"], told["after_messages"],
-                 tuple(told["affected_indexes"]))
+    before, after, messages, left = (int(told[key]) for key in (
+        "before_tokens", "after_tokens", "before_messages", "after_messages"))
+    return Round(record["seq"], int(told["step"]), str(told["strategy"]), before, after,
+                 messages, left, tuple(map(int, told["affected_indexes"])))
 
 
 def all_rounds(table: Iterable[Row]) -> list[Round]:

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from .errors import TaskFileError
+from .hostile import loads
+from .messages import clean_json
 from .models.scripted import INJECTIONS, SUMMARIES
 from .places import line_column, places
 from .texts import LANGUAGES, Texts, language_of
@@ -95,16 +97,16 @@ def read_json(path: Path) -> dict[str, Any]:
         raise TaskFileError(f"the file cannot be read ({what})", place=str(path),
                             remedy="name a JSON file") from error
     try:
-        return {"text": text, "value": json.loads(text)}
-    except RecursionError as error:
-        raise TaskFileError("nested too deep", place=str(path),
-                            remedy="a task file needs six levels") from error
+        return {"text": text, "value": clean_json(loads(text))}
     except json.JSONDecodeError as error:
         where = next(reversed(places(text)), "")
         raise TaskFileError(
             f"broken JSON{' in ' + where if where else ''}: {error.msg}",
             place=f"{path}:{error.lineno}:{error.colno}", value=where,
             remedy="complete or correct it at this place") from error
+    except ValueError as error:
+        raise TaskFileError(str(error).partition(":")[0], place=str(path),
+                            remedy="a task file needs six levels and no such number") from error
 
 
 def _reply_faults(value: dict[str, Any], place: str = "") -> Iterator[tuple[str, str]]:

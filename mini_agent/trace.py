@@ -18,7 +18,8 @@ from typing import Any
 
 from .errors import TraceError, UsageError
 from .locks import lock
-from .messages import Message
+from .hostile import loads
+from .messages import Message, clean, clean_json
 
 FORMAT = 1
 Record = dict[str, Any]
@@ -64,8 +65,8 @@ class Tracer:
 
 
 def line(record: Record) -> str:
-    """A record as it stands in a trace, with its newline."""
-    return json.dumps(record, ensure_ascii=False) + "\n"
+    """A record as it stands in a trace, with its newline. Whatever it holds can be written."""
+    return clean(json.dumps(record, ensure_ascii=False)) + "\n"
 
 
 class TraceFile:
@@ -80,7 +81,7 @@ class TraceFile:
         self.path = path
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # if new, its owner's alone
-            self._file = open(path, "a", encoding="utf-8", newline="\n")
+            self._file = open(path, "a", encoding="utf-8", newline="\n", opener=_private)
         except OSError as error:
             raise UsageError(f"the trace cannot be written ({error.strerror})", place=str(path),
                              remedy="name a file in a folder that you may write to") from error
@@ -122,6 +123,11 @@ class TraceFile:
             return
         with suppress(TraceError):  # what went wrong before is what is told
             self.close()
+
+
+def _private(path: str, flags: int) -> int:
+    """A new file is its owner's alone: what is said in a session may be secret."""
+    return os.open(path, flags, 0o600)
 
 
 @dataclass
@@ -177,10 +183,11 @@ def read_trace(path: Path) -> Trace:
 
 def parse_record(text: bytes | str) -> Record:
     """One record from its line; ValueError says what is wrong with it."""
-    try:
-        record = json.loads(text)
-    except RecursionError as error:
-        raise ValueError("nested too deep") from error
+    if isinstance(text, bytes):
+        text = text.decode("utf-8-sig")
+    record = loads(text)
+    if "\\ud" in text or "\\uD" in text:  # perhaps a lone surrogate
+        record = clean_json(record)
     if not isinstance(record, dict) or not isinstance(record.get("seq"), int):
         raise ValueError("no object with a seq")
     kind, name = record.get("type"), record.get("event")

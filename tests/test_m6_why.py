@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 
 from mini_agent.lab.look import steps_at
-from mini_agent.lab.tables import printable
+from mini_agent.hostile import printable
 from mini_agent.lab.steps import views
 from mini_agent.trace import read_trace
 from tests.labs import ROOT, SAMPLES, mini_agent

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..errors import TraceError
+from ..lint import malformed
 from ..messages import Message, open_calls
 from ..texts import Texts
 from ..tokens import Estimator
@@ -195,5 +196,19 @@ def rebuild(records: Iterable[Record], estimate: Estimator,
     """
     state = WindowState(estimate, texts)
     for record in records:
+        for message in _messages_in(record):
+            if fault := malformed(message):
+                raise TraceError(f"the message does not fit ({fault})",
+                                 place=f"seq {record['seq']}", value=record["seq"])
         state.fold(record)
         yield record, state.view
+
+
+def _messages_in(record: Record) -> Iterator[Any]:
+    """The message of a record, or those that a change puts into the view."""
+    if record["type"] == "message":
+        yield record["message"]
+    entries = record.get("payload", {}).get("entries", ())
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict):
+            yield entry.get("message")

@@ -78,7 +78,7 @@ def _add_why(commands: Any, add: Add) -> None:
 
 def _why(options: argparse.Namespace) -> int:
     from .look import steps_at
-    from .tables import printable
+    from ..hostile import printable
     from .why import explain, lines
 
     if not options.text:
@@ -112,7 +112,7 @@ def _add_check(commands: Any, add: Add) -> None:
 
 def _check(options: argparse.Namespace) -> int:
     from .check import check_file
-    from .tables import printable
+    from ..hostile import printable
 
     status = 0
     for path in options.files:

@@ -19,6 +19,8 @@ from typing import Any, TextIO
 
 from ..compression.policies import policy_names
 from ..errors import UsageError
+from ..hostile import printable
+from ..messages import clean
 from .compare import Plan, Result, compare
 from .limits import FAILURES, Limits
 from .look import tokens_of
@@ -26,7 +28,7 @@ from .pagedata import grid, page_data
 from .progress import ProgressLine
 from .sources import find_sources, shard
 from .summary import summarise
-from .tables import as_csv, as_json, missed_lines, printable, session_table, summary_table
+from .tables import as_csv, as_json, missed_lines, session_table, summary_table
 
 SHARE_FORMAT = 1
 
@@ -176,7 +178,7 @@ def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
         out.writelines(f"{printable(line)}\n" for line in session_table(results[0]))
     else:
         out.write(f"{len(results)} sessions, estimator {plan.estimator}\n")
-        out.writelines(f"{line}\n" for line in summary_table(summarise(results)))
+        out.writelines(f"{printable(line)}\n" for line in summary_table(summarise(results)))
     if options.evidence is not None:
         out.writelines(f"{printable(line)}\n" for line in missed_lines(
             results, options.evidence))
@@ -189,7 +191,7 @@ def _write_page(path: Path, paths: Sequence[str], plan: Plan, results: Sequence[
     page = render(page_data(command_of(paths, plan, str(path)), plan.estimator, plan.facts, results))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page, encoding="utf-8", newline="\n")
+        path.write_text(clean(page), encoding="utf-8", newline="\n")
     except OSError as error:
         raise UsageError(f"the page cannot be written ({error.strerror})", place=str(path),
                          remedy="name a file in a folder that you may write to") from error

@@ -12,12 +12,38 @@ from collections.abc import Iterator, Sequence
 
 from ..compression.view import Entry, View
 from ..errors import UsageError
+from ..hostile import printable
 from ..messages import calls_of
+from ..rhythm import rows, spans
+from ..trace import Trace
 from .look import steps_at
 from .steps import Taken, views
-from .tables import printable
 
 INDENT = "    "
+_CHILD = ("child", "status", "steps", "peak_tokens", "sent_tokens")
+
+
+def show_trace(trace: Trace, place: str) -> Iterator[str]:
+    """The lines about a whole run: a row a step, with its rounds and sub-agents.
+
+    Raises `TraceError` for a record that has not what its kind has to have.
+    """
+    for start in trace.events("run_start"):
+        yield f"task {start.get('task', '')} {json.dumps(start.get('policy', {}))}"
+    yield "step  before      sent        what happened"
+    children = list(trace.events("subagent_end"))
+    for row in rows(trace.records):
+        told = "; ".join(f"{change.seq}: {change.strategy} [{spans(change.affected)}]"
+                         for change in row.rounds)
+        before, sent = (f"{tokens} ({messages})" for tokens, messages in (
+            (row.before, row.before_messages), (row.sent, row.messages)))
+        yield f"{row.step:>4}  {before:<12}{sent:<12}{told}".rstrip()
+        for end in (end for end in children if end.get("step") == row.step):
+            said = {key: end.get(key, "?") for key in _CHILD}
+            yield ("      sub-agent {child} {status}: {steps} steps, {peak_tokens} tokens at most, "
+                   "{sent_tokens} in all: {place}#{child}".format(place=place, **said))
+    for end in trace.events("run_end"):
+        yield f"ended at step {end.get('step')}: {end.get('reason')}"
 
 
 def show_step(path: str, step: int | None, diff: bool) -> Iterator[str]:

@@ -123,11 +123,3 @@ def missed_lines(results: Sequence[Result], limit: int) -> Iterator[str]:
                    + (f", the {limit} largest:" if len(found) > limit else ":"))
             for step, text, last_seen in found[:limit]:
                 yield f"  step {step}, last seen in #{last_seen}: {json.dumps(text, ensure_ascii=False)}"
-
-
-def printable(text: str) -> str:
-    """Text without control characters: each stands as its escape."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() or char == "\t" else
-                   char.encode("unicode_escape").decode("ascii") for char in text)

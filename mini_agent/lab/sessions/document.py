@@ -2,7 +2,7 @@
 
 A document is one JSON value or lines of them. What can be wrong with a line and
 does not stop the rest: two objects on it, garbage behind them, a cut end, bytes
-that are no UTF-8 (U+FFFD in their place), nesting beyond `DEEPEST`, a number with
+that are no UTF-8 (U+FFFD in their place), nesting beyond `hostile.DEEPEST`, a number with
 thousands of digits. NaN, Infinity and 1e999 are no JSON and become their own text,
 so that they cannot get into a trace. Nothing of a line is kept behind its turn.
 """
@@ -18,51 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
+from ...hostile import decode, loads
 from ...messages import clean
 from .base import Unreadable
 
-DEEPEST = 100          # levels of nesting; Python's own limit differs by version
 HEAD_VALUES = 200      # as many values are looked at to find the format
 _BLANK = re.compile(r"[ \t\r\n]*")
 _BOM = b"\xef\xbb\xbf"
 _REPLACED = "\ufffd".encode()
-
-
-def _finite(text: str) -> float | str:
-    value = float(text)
-    return text if value in (float("inf"), float("-inf")) else value
-
-
-_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=str)
-
-
-def _too_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(DEEPEST):
-        level = [child for item in level if isinstance(item, (dict, list))
-                 for child in (item.values() if isinstance(item, dict) else item)]
-        if not level:
-            return False
-    return True
-
-
-def decode(text: str, start: int = 0) -> tuple[Any, int]:
-    """One JSON value from `start` on and the index behind it; ValueError if none."""
-    try:
-        value, end = _DECODER.raw_decode(text, start)
-    except RecursionError:
-        raise ValueError("nested too deep") from None
-    if text.count("[", start, end) + text.count("{", start, end) > DEEPEST and _too_deep(value):
-        raise ValueError("nested too deep")
-    return value, end
-
-
-def parse(text: str) -> Any:
-    """One JSON value and nothing else; ValueError if it is not that."""
-    value, end = decode(text, _skip(text, 0))
-    if _skip(text, end) != len(text):
-        raise ValueError("text behind the value")
-    return value
 
 
 def parse_line(text: str) -> tuple[list[Any], str]:
@@ -150,7 +113,7 @@ class Document:
             return None
         text = _text(self._data)
         try:
-            value = values[0] if not self._wrong else parse(text)
+            value = values[0] if not self._wrong else loads(text)
             self.bad_bytes = text.count("\ufffd") - self._data.count(_REPLACED)
             self._data = b""
             return value

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from .document import parse
+from ...hostile import loads
 
 INJECTED = (  # how hosts begin the user messages that no user has typed
     "<command-", "<local-command-", "<bash-", "<task-notification", "<environment_context>",
@@ -74,7 +74,7 @@ def arguments_of(raw: Any) -> Any:
     if not isinstance(raw, str):
         return {} if raw is None else raw
     try:
-        value = parse(raw) if raw.strip() else {}
+        value = loads(raw) if raw.strip() else {}
     except ValueError:
         return raw
     return value if isinstance(value, dict) else raw

@@ -1,0 +1,77 @@
+"""Milestone 8: JSON and text from outside, made harmless where they come in or go out.
+
+JSON has no NaN, no Infinity and no 1e999, and nothing here needs a hundred levels: what
+Python's own parser would take is refused or becomes text, so that it cannot get into a
+trace. What goes to a terminal is shown, never obeyed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+DEEPEST = 100  # levels of nesting; Python's own limit differs by version
+
+
+def _finite(text: str) -> float | str:
+    value = float(text)
+    return text if value in (float("inf"), float("-inf")) else value
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=str)
+
+
+def _too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [child for item in level if isinstance(item, (dict, list))
+                 for child in (item.values() if isinstance(item, dict) else item)]
+        if not level:
+            return False
+    return True
+
+
+def decode(text: str, start: int = 0) -> tuple[Any, int]:
+    """One JSON value from `start` on and the index behind it; ValueError if none.
+
+    Numbers that JSON has not become their own text.
+    """
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    if text.count("[", start, end) + text.count("{", start, end) > DEEPEST and _too_deep(value):
+        raise ValueError("nested too deep")
+    return value, end
+
+
+def loads(text: str) -> Any:
+    """The one JSON value of a text. Raises what `json.loads` does, and ValueError for one
+    that is nested too deep or has a number of thousands of digits."""
+    start = len(text) - len(text.lstrip(" \t\r\n"))
+    value, end = decode(text, start)
+    if rest := text[end:].lstrip(" \t\r\n"):
+        raise json.JSONDecodeError("Extra data", text, len(text) - len(rest))
+    return value
+
+
+def printable(text: str) -> str:
+    """Text without control characters: each stands as its escape."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char == "\t" else
+                   char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def open_streams() -> None:
+    """Standard streams that can be used: one that is closed is empty or goes nowhere, and
+    a letter that one has not is written as its escape."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # its number is free: no file of ours may get it
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(nowhere, mode, encoding="utf-8", closefd=False))
+    for stream in (sys.stdout, sys.stderr):
+        if reconfigure := getattr(stream, "reconfigure", None):  # a test may have put a StringIO
+            reconfigure(errors="backslashreplace")

@@ -1,0 +1,189 @@
+"""Milestone 8: files that are cut, damaged or strange are read or refused in one line."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import unittest
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mini_agent.errors import MiniAgentError, TaskFileError, TraceError
+from mini_agent.hostile import DEEPEST, loads, printable
+from mini_agent.lab.check import check_file
+from mini_agent.lab.look import steps_at
+from mini_agent.lab.show import show_step, show_trace
+from mini_agent.lab.why import explain, lines
+from mini_agent.runner import govern, run_task
+from mini_agent.tasks import load_task
+from mini_agent.trace import line, read_trace
+from tests.support import ROOT, FolderTest
+from tests.test_m5_session import places_in
+
+REFERENCE = ROOT / "traces" / "reference" / "m3-trace.jsonl"
+DAMAGES = 150
+STRANGE = ("\0" * 50, "\ufeff", "\r\n", "\u202eabc\u2066", "a\u200bb\u200d", "\ud800", "\udfff x",
+           "\x1b]0;title\x07", "\x9b31m", "\u2028", *(chr((plane << 16) + 0x1234) for plane in range(17)),
+           *(chr((plane << 16) + 0xFFFF) for plane in range(17)))
+
+
+def looks(path: Path) -> Iterator[Callable[[], Any]]:
+    """Everything that reads a trace to show it."""
+    yield lambda: list(show_trace(read_trace(path), str(path)))
+    yield lambda: list(show_step(str(path), None, True))
+    yield lambda: [list(lines(explain("ValueError", steps, history)))
+                   for _, steps, history in steps_at(str(path))]
+    yield lambda: list(check_file(str(path)))
+
+
+class CutTest(FolderTest):
+    """What a killed program, a full disk or a bad copy leaves behind."""
+
+    def test_a_trace_cut_anywhere_in_its_last_lines_is_read(self) -> None:
+        """At each byte of the last three lines: whole records stay, the rest is a warning."""
+        raw = REFERENCE.read_bytes()
+        rows = raw.splitlines(keepends=True)
+        start = len(raw) - sum(map(len, rows[-3:]))
+        path = self.folder / "cut.jsonl"
+        for size in range(start, len(raw) + 1):
+            path.write_bytes(raw[:size])
+            trace = read_trace(path)
+            whole = raw[:size].count(b"\n")
+            self.assertEqual((whole, raw[:size].endswith(b"\n")),
+                             (len(trace.records), not trace.warning), size)
+            self.assertEqual(trace.size, raw[:size].rfind(b"\n") + 1)
+
+    def test_what_shows_a_cut_trace_never_breaks(self) -> None:
+        """`show`, `show --diff`, `why` and `check` at some of these places."""
+        raw = REFERENCE.read_bytes()
+        rows = raw.splitlines(keepends=True)
+        start = len(raw) - sum(map(len, rows[-3:]))
+        path = self.folder / "cut.jsonl"
+        for size in random.Random(3).sample(range(start, len(raw)), 12):
+            path.write_bytes(raw[:size])
+            for look in looks(path):
+                self.assertTrue(look(), size)
+
+    def test_one_damaged_value_is_shown_or_refused(self) -> None:
+        """A value of a random record is replaced: nothing but a refusal is raised."""
+        draw = random.Random(8)
+        whole = read_trace(REFERENCE).records
+        path = self.folder / "s.jsonl"
+        for number in range(DAMAGES):
+            at = draw.randrange(len(whole))
+            records = [*whole[:at], copy.deepcopy(whole[at]), *whole[at + 1:]]
+            holder, key = draw.choice(list(places_in(records[at])))
+            holder[key] = draw.choice([None, -1, 10**30, "", "x", [], {}, [0], {"a": []}, True, 0.5])
+            path.write_text("".join(map(line, records)), encoding="utf-8")
+            with self.subTest(number=number, at=at, key=key, value=holder[key]):
+                for look in looks(path):
+                    try:
+                        look()
+                    except MiniAgentError as error:
+                        self.assertNotIn("\n", str(error))
+
+    def test_bytes_that_are_no_record_are_named_with_their_line(self) -> None:
+        """NULs, another encoding, a missing half, nesting, a number of 10,000 digits."""
+        good = line({"type": "message", "step": 0, "message": {"role": "user", "content": "x"},
+                     "seq": 0}).encode()
+        path = self.folder / "t.jsonl"
+        for bad in (b"\0" * 4096, good.decode().encode("utf-16"), b'{"seq":', b"\xff\xfe",
+                    b'{"seq": 1, "a": ' + b"[" * 10_000 + b"]" * 10_000 + b"}",
+                    b'{"seq": ' + b"9" * 10_000 + b"}", b'{"seq": 1e999}', b'{"seq": NaN}'):
+            path.write_bytes(good + bad + b"\n" + good)
+            with self.subTest(bad=bad[:20]), self.assertRaises(TraceError) as raised:
+                read_trace(path)
+            self.assertIn(f"{path}:2: not a record", str(raised.exception))
+
+    def test_a_byte_order_mark_and_crlf_do_no_harm(self) -> None:
+        """A trace that went through an editor of another system reads the same."""
+        raw = REFERENCE.read_bytes()
+        path = self.folder / "t.jsonl"
+        path.write_bytes(b"\xef\xbb\xbf" + raw.replace(b"\n", b"\r\n"))
+        self.assertEqual(read_trace(REFERENCE).records, read_trace(path).records)
+
+    def test_a_line_of_10_mb_is_a_line(self) -> None:
+        """Its size is no reason to refuse it."""
+        path = self.folder / "t.jsonl"
+        path.write_text(line({"type": "message", "step": 0, "seq": 0, "message": {
+            "role": "user", "content": "x" * 10_000_000}}), encoding="utf-8")
+        self.assertEqual(10_000_000, len(read_trace(path).messages()[0]["content"]))
+
+
+class StrangeTextTest(FolderTest):
+    """Every plane of Unicode, both directions, no width, halves of characters."""
+
+    def test_any_text_goes_through_a_run_and_its_trace(self) -> None:
+        """In the task's every text field, in arguments and in their names."""
+        for text in STRANGE:
+            path = self.folder / "task.json"
+            path.write_text(json.dumps({"name": text, "system": text, "task": text, "replies": [
+                {"content": text, "tool_calls": [
+                    {"name": text, "arguments": {text: text}},
+                    {"name": "read_file", "arguments": {"path": text}}]},
+                {"content": f"{text}."}]}), encoding="ascii")
+            task = load_task(path)
+            records: list[Any] = []
+            with self.subTest(text=ascii(text)):
+                outcome = run_task(task, self.folder, [records.append], governance=govern(task))
+                self.assertTrue(outcome.done, outcome)
+                written = "".join(map(line, records))
+                self.assertEqual(records, [loads(row) for row in
+                                           written.encode("utf-8").decode().split("\n") if row])
+                self.assertTrue(all(row.isprintable() for row in map(printable, show_trace(
+                    self._trace(written), text))))
+
+    def _trace(self, written: str) -> Any:
+        path = self.folder / "t.jsonl"
+        path.write_bytes(written.encode("utf-8"))
+        return read_trace(path)
+
+    def test_lone_surrogates_in_a_trace_become_a_mark(self) -> None:
+        """What was read can be written again, by whoever goes on with it."""
+        path = self.folder / "t.jsonl"
+        path.write_text('{"type": "message", "step": 0, "message": {"role": "user", '
+                        '"content": "a\\uD800b \\ud83d\\ude00"}, "seq": 0}\n', encoding="ascii")
+        self.assertEqual("a\ufffdb \U0001f600", read_trace(path).messages()[0]["content"])
+
+
+class JsonTest(FolderTest):
+    """What Python's parser takes and JSON has not."""
+
+    def test_a_task_file_that_is_no_plain_json_is_one_line(self) -> None:
+        """Nesting, digits, encodings, NULs: each with its file, and no traceback."""
+        path = self.folder / "t.json"
+        deep = '{"system": "s", "task": "t", "replies": [{"content": "c", "tool_calls": [{"name": ' \
+               '"n", "arguments": {"a": %s}}]}]}'
+        for raw in (b"[" * 10_000, b'{"a":' * 10_000 + b"1" + b"}" * 10_000, b"\0" * 5000, b"",
+                    '{"system": "é"}'.encode("latin-1"), '{"system": "a"}'.encode("utf-16"),
+                    (deep % ("[" * 900 + "]" * 900)).encode(), (deep % ("9" * 10_000)).encode(),
+                    b'{"system": "s", "task": "t", "window": 1e999, "replies": []}',
+                    b'{"system": "s", "task": "t", "window": NaN, "replies": []}'):
+            path.write_bytes(raw)
+            with self.subTest(raw=raw[:40]), self.assertRaises(TaskFileError) as raised:
+                load_task(path)
+            self.assertIn(str(path), str(raised.exception))
+            self.assertLess(len(str(raised.exception)), 600)
+
+    def test_numbers_that_json_has_not_are_text(self) -> None:
+        """They cannot get into a trace as something that no other program reads."""
+        self.assertEqual(["NaN", "1e999", "-Infinity", 1.5], loads("[NaN, 1e999, -Infinity, 1.5]"))
+
+    def test_nesting_has_one_limit(self) -> None:
+        """A hundred levels are read, one more is refused, however deep Python could go."""
+        self.assertTrue(loads("[" * DEEPEST + "]" * DEEPEST))
+        for depth in (DEEPEST + 1, 900, 100_000):
+            with self.assertRaisesRegex(ValueError, "nested too deep"):
+                loads("[" * depth + "]" * depth)
+
+    def test_text_behind_a_value_is_refused(self) -> None:
+        """At its place, as `json.loads` says it; blanks are nothing."""
+        self.assertEqual({}, loads(" \r\n{} \t"))
+        with self.assertRaisesRegex(json.JSONDecodeError, "char 4"):
+            loads("{}  {}")
+
+
+if __name__ == "__main__":
+    unittest.main()
