@@ -42,7 +42,7 @@ class PathTest(FolderTest):
                      "/proc/thread-self/environ", "/dev/fd/0", "cwd/README.md", f"root{outside}",
                      "up/secret.txt", "UP/../up/secret.txt", "../SECRET.TXT", "~/secret.txt",
                      "\uff0e\uff0e/secret.txt", "..\u2215secret.txt", "..\\secret.txt",
-                     "file:///etc/passwd", "%2e%2e/secret.txt", "..\0/secret.txt", "\udcff/../x"):
+                     "file:///etc/passwd", "%2e%2e/secret.txt", "..\0/secret.txt"):
             for name, more in (("read_file", {}), ("write_file", {"content": "x"}),
                                ("edit_file", {"old": "secret", "new": "x"})):
                 if name == "write_file" and ".." not in path.split("/") and path[0] not in "/cru":
