@@ -19,6 +19,7 @@ from .compression.state import WindowState
 from .compression.store import RunShelf
 from .compression.window import ContextWindow
 from .errors import TraceError, UsageError
+from .hindsight import own_evidence
 from .interrupts import Interrupts
 from .loop import MAX_STEPS, Agent, Outcome
 from .messages import Message, open_calls, system
@@ -144,8 +145,21 @@ class Session:
         self.model.model = model
 
     def finish(self, outcome: Outcome) -> Outcome:
-        """The session ends here, with what its last turn came to."""
+        """The session ends here, with what its last turn came to.
+
+        Where something was compressed, it is recorded what that has cost in evidence.
+        """
+        try:
+            self._look_back()
+        except TraceError as error:
+            outcome = Outcome(error.reason, detail=str(error))
         return self.agent.finish(outcome)
+
+    def _look_back(self) -> None:
+        records = read_trace(self.path).records
+        if any(record.get("event") == "context_compression" for record in records):
+            state = WindowState(self.window.state.estimate, self.texts)
+            self.tracer.event("evidence", **own_evidence(records, state))
 
 
 def begin(setup: Setup, file: TraceFile, governance: Governance, said: str,

@@ -1,0 +1,63 @@
+"""Milestone 6: what a session's own views had forgotten of what its model used later.
+
+At the end of a live run the measure of the lab (`evidence.py`) is taken of the run itself,
+from its records: of the evidence of each step, how much did the view hold that was sent?
+It costs one more fold of the trace. What is left out: other policies (`lab/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import fsum
+from typing import Any
+
+from .compression.state import WindowState
+from .compression.view import Entry
+from .evidence import Evidence, Held, Shares
+from .trace import Record
+
+SHOWN = ("far", "far_in_context", "recall")
+
+
+def own_evidence(records: Sequence[Record], state: WindowState) -> dict[str, Any]:
+    """The payload of `evidence`; `state` is a fresh one, and has folded the records then.
+
+    `measured` are the steps that used something seen more than 8 messages before; the
+    shares are 0 to 1 with 4 decimals, None where there is none such.
+    """
+    evidence = Evidence([record["message"] for record in records if record["type"] == "message"])
+    coming = iter(evidence.steps)
+    step = next(coming, None)
+    view = _Watched(Held(evidence))
+    found: list[Shares] = []
+    for record in records:
+        if record["type"] == "message" and step and len(state.history) == step.at:
+            view.become(state.view.entries)
+            found.append(view.held.shares(step))
+            step = next(coming, None)
+        state.fold(record)
+    shares = {name: [value for made in found if (value := getattr(made, name)) is not None]
+              for name in SHOWN}
+    return {"step": state.step, "measured": len(shares["far"]), **{
+        f"{name}_recall" if name == "far" else name:
+        round(fsum(values) / len(values), 4) if values else None
+        for name, values in shares.items()}}
+
+
+class _Watched:
+    """What a view holds, told of the entries that come and go."""
+
+    def __init__(self, held: Held) -> None:
+        self.held = held
+        self._entries: dict[int, Entry] = {}
+
+    def become(self, entries: Sequence[Entry]) -> None:
+        """The view has these entries now."""
+        now = {id(entry): entry for entry in entries}
+        for key, entry in self._entries.items():
+            if key not in now:
+                self.held.leave(entry)
+        for key, entry in now.items():
+            if key not in self._entries:
+                self.held.enter(entry)
+        self._entries = now
