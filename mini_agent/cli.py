@@ -107,7 +107,7 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--workspace", type=Path, default=Path("."), metavar="DIR",
                         help="the folder that the tools may touch (default: this one)")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="write the records there")
-    parser.add_argument("--policy", default="", help="a policy's name, in place of the task's")
+    parser.add_argument("--policy", default="", help="a policy's name or JSON file, in place of the task's")
     parser.add_argument("--window", type=int, metavar="N", help="tokens, in place of the task's")
     parser.add_argument("--max-steps", type=int, default=200, metavar="N",
                         help="give up after so many steps (default: %(default)s)")
@@ -203,18 +203,25 @@ def _tokens(options: argparse.Namespace) -> int:
 
 
 def _add_policies(commands: argparse._SubParsersAction) -> None:
-    parser = add_command(commands, "policies", "list the policies, or print one as data",
+    parser = add_command(commands, "policies", "list the policies, or tell of one what it does",
                          "clip_errors", _policies)
-    parser.add_argument("name", nargs="?", metavar="NAME")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a policy, or a file of one")
+    parser.add_argument("--json", action="store_true", help="print the data, as a policy file has it")
 
 
 def _policies(options: argparse.Namespace) -> int:
     from .compression.catalogue import POLICIES
+    from .compression.describe import described
     from .compression.policies import find_policy
 
     if options.name:
-        name = find_policy(options.name).name  # a wrong one is refused with close names
-        print(json.dumps(next(policy for policy in POLICIES if policy["name"] == name), indent=1))
+        policy = find_policy(options.name)  # a wrong one is refused with close names
+        data = policy.data or next(data for data in POLICIES if data["name"] == policy.name)
+        print(json.dumps(data, ensure_ascii=False, indent=1) if options.json
+              else "\n".join(described(policy)))
+        return DONE
+    if options.json:
+        print(json.dumps(POLICIES, ensure_ascii=False, indent=1))
         return DONE
     width = max(len(policy["name"]) for policy in POLICIES)
     for policy in POLICIES:

@@ -16,7 +16,7 @@ from .compression.budget import Budget, make_budget
 from .compression.marks import marked, marked_globs, marked_pins
 from .compression.pin_tools import PinTool, StageDoneTool
 from .compression.inputs import DESCRIBE, DescribeTool
-from .compression.policies import Policy, differing, find_policy, tools_of, with_settings
+from .compression.policies import Policy, differing, find_policy, from_data, tools_of, with_settings
 from .compression.purse import Purse
 from .compression.store import MemoryShelf, RunShelf
 from .compression.tools import Finder, reading_tools
@@ -88,7 +88,9 @@ def governed_by(policy: Policy, window: int | None, estimator: str = "") -> Gove
 def recorded(start: Mapping[str, Any], place: str) -> Governance:
     """What governed the run that began with this `run_start`. Raises `UsageError`."""
     settings = {**start.get("policy", {"name": "none"})}
-    policy, window = find_policy(settings.pop("name", "none")), settings.pop("window", None)
+    name, window = settings.pop("name", "none"), settings.pop("window", None)
+    data = settings.pop("file", None)
+    policy = find_policy(name) if data is None else from_data(data, place)
     return governed_by(with_settings(policy, settings, place), window,
                        start.get("estimator", "runs"))
 

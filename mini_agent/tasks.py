@@ -77,11 +77,11 @@ def load_task(path: Path) -> Task:
     """Read and check a task file. `TaskFileError` says what is wrong, and where."""
     data = read_json(path)
     if not isinstance(data["value"], dict):
-        raise _error(path, data["text"], "", "the file holds no object")
+        raise field_error(path, data["text"], "", "the file holds no object")
     problem = (next(faults(SCHEMA, data["value"], Texts("en")), None)
                or next(_reply_faults(data["value"]), None))
     if problem:
-        raise _error(path, data["text"], *problem)
+        raise field_error(path, data["text"], *problem)
     value = data["value"]
     language = value.get("language") or language_of(value["task"])
     return Task(**{**value, "language": language, "place": str(path),
@@ -131,7 +131,7 @@ def _child_faults(reply: dict[str, Any], place: str) -> Iterator[tuple[str, str]
         yield from wrong or _reply_faults(script, f"{where}.")
 
 
-def _error(path: Path, text: str, where: str, what: str) -> TaskFileError:
+def field_error(path: Path, text: str, where: str, what: str) -> TaskFileError:
     known = places(text)
     around = re.sub(r"(\.?[^.\[]+|\[\d+\])$", "", where)  # a missing field: where it misses
     line, column = line_column(text, known.get(where, known.get(around, 0)))

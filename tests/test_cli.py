@@ -6,11 +6,14 @@ import json
 import subprocess
 import sys
 import unittest
+from dataclasses import replace
+from shutil import copytree
 
 from mini_agent.compression.catalogue import POLICIES
 from mini_agent.compression.policies import find_policy, make_policy
+from mini_agent.runner import recorded
 from mini_agent.trace import read_trace
-from tests.support import ROOT, FolderTest, mini_agent
+from tests.support import ROOT, SCRIPTS, FolderTest, mini_agent
 
 DONE = {"content": "done"}
 
@@ -213,8 +216,66 @@ class PoliciesTest(FolderTest):
     def test_one_policy_is_printed_as_the_data_that_makes_it(self) -> None:
         """What is printed, read again, is the same policy."""
         for name in ("clip_errors", "two_layer", "naive"):
-            made = make_policy(json.loads(mini_agent("policies", name).stdout), name)
+            made = make_policy(json.loads(mini_agent("policies", name, "--json").stdout), name)
             self.assertEqual(find_policy(name), made)
+
+    def test_one_policy_is_told_of_in_words(self) -> None:
+        """What it does, where it comes from, which laws it breaks, its trigger and its rungs."""
+        told = mini_agent("policies", "naive").stdout.splitlines()
+        self.assertEqual(told[0], "naive: drops the oldest messages until it fits, the task first; "
+                         "tears calls from results")
+        self.assertEqual(told[2:5], ["from      the first idea of everybody",
+                                     "breaks    law 1 (pairing), law 4 (protection)",
+                                     "trigger   over the window"])
+        self.assertEqual(told[7:], ["1. sliding_window (variant='naive', keep_first=1)",
+                                    "   Drops the oldest until the view fits."])
+
+    def test_a_policy_file_is_used_wherever_a_name_is(self) -> None:
+        """It is told of, run, compared; its trace has it whole, and can be gone on with."""
+        path = self.folder / "mine.json"
+        path.write_text(json.dumps({"name": "mine", "about": "clips early", "trigger": "30%",
+                                    "ladder": [{"strategy": "tool_result_clipping",
+                                                "settings": {"min_chars": 200, "keep_rounds": 0}},
+                                               {"strategy": "rolling_summary"}]}))
+        told = mini_agent("policies", str(path)).stdout
+        self.assertTrue(told.startswith("mine: clips early\n"))
+        trace = self.folder / "trace.jsonl"
+        done = mini_agent("run", str(SCRIPTS / "m3_task.json"), "--workspace",
+                          str(copytree(ROOT / "workspace" / "m3", self.folder / "m3")),
+                          "--policy", str(path), "--window", "6000", "--trace", str(trace))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        start = next(read_trace(trace).events("run_start"))
+        self.assertEqual(start["policy"]["file"]["trigger"], "30%")
+        governed = recorded(start, "trace")
+        self.assertEqual(replace(governed.policy, source=""),
+                         replace(find_policy(str(path)), source=""))
+        self.assertEqual(governed.budget.soft, 1_800)
+        self.assertEqual(mini_agent("check", str(trace)).returncode, 0)
+        compared = mini_agent("compare", str(trace), "--policy", f"none,{path}", "--json",
+                              "--window", "6000")
+        self.assertEqual(compared.returncode, 0, compared.stderr)
+        self.assertEqual([row["policy"] for row in json.loads(compared.stdout)],
+                         ["none", str(path)])
+
+    def test_a_wrong_policy_file_is_one_line_with_place_and_field(self) -> None:
+        """Wrong JSON, type, key, strategy, setting, trigger: each says where and what."""
+        path = self.folder / "mine.json"
+        ladder = [{"strategy": "recall"}]
+        for data, said in (("{", r"mine.json:1:2: broken JSON"), ("[]", "holds no object"),
+                           ({"name": "x"}, r"mine.json:1:1: ladder is missing"),
+                           ({"name": 3, "ladder": ladder}, r"mine.json:1:\d+: name must be string"),
+                           ({"name": "x", "ladder": ladder, "goal": 1}, "goal is unknown"),
+                           ({"name": "x", "ladder": [{"strategy": "recal"}]},
+                            r"no strategy 'recal'; did you mean recall"),
+                           ({"name": "x", "ladder": [{"strategy": "recall", "settings": {"a": 1}}]},
+                            "unknown setting 'a'"),
+                           ({"name": "x", "ladder": ladder, "trigger": "lots"},
+                            "no trigger 'lots'"),
+                           ({"name": "x", "ladder": ladder, "breaks": [11]}, "at most 9")):
+            path.write_text(data if isinstance(data, str) else json.dumps(data))
+            done = mini_agent("policies", str(path))
+            self.assertEqual((2, "", 1), (done.returncode, done.stdout, done.stderr.count("\n")))
+            self.assertRegex(done.stderr, said)
 
     def test_a_wrong_name_is_refused_with_close_ones(self) -> None:
         """One line, status 2."""

@@ -11,10 +11,15 @@ import dataclasses
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
+from ..tasks import field_error, read_json
+from ..texts import Texts
+from ..tools.schema import faults
 from .admission import Admission
+from .budget import FULL_WINDOW, tokens_at
 from .catalogue import POLICIES
 from .clear import ToolResultClearing
 from .collapse import HardCollapse, StateCard
@@ -28,10 +33,23 @@ from .shrink import ToolResultAging, ToolResultClipping
 from .summarise import RollingSummary, SegmentedSummary, StageSummary
 
 STRATEGIES: dict[str, type[Strategy]] = {made.name: made for made in (
-    SlidingWindow, ToolResultAging, ToolResultClipping, ToolResultClearing, ResultOffload, Recall, InputBudget,
-    RollingSummary, SegmentedSummary, StageSummary, FullSummary, HandoffNote, HandoffForm,
+    SlidingWindow, ToolResultAging, ToolResultClipping, ToolResultClearing, ResultOffload, Recall,
+    InputBudget, RollingSummary, SegmentedSummary, StageSummary, FullSummary, HandoffNote, HandoffForm,
     HandoffFive, ContextReset, HardCollapse, StateCard, Admission,
     CoverageDigest)}
+
+_TEXT, _NUMBER = {"type": "string"}, {"type": "integer", "minimum": 0}
+SCHEMA: dict[str, Any] = {  # triggers are of two kinds, which `tokens_at` knows
+    "type": "object", "required": ["name", "ladder"], "additionalProperties": False,
+    "properties": {
+        "name": _TEXT, "source": _TEXT, "about": _TEXT, "estimator": _TEXT,
+        "breaks": {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 9}},
+        "trigger": {}, "target": {}, "reserve": _NUMBER, "margin": _NUMBER,
+        "protect_last": _NUMBER, "user_share": {"type": "number", "minimum": 0},
+        **{name: {"type": "boolean"} for name in ("shorten_tail", "frozen", "scale", "stages")},
+        "ladder": {"type": "array", "items": {
+            "type": "object", "required": ["strategy"], "additionalProperties": False,
+            "properties": {"strategy": _TEXT, "trigger": {}, "settings": {"type": "object"}}}}}}
 
 ALWAYS = 0  # the trigger of a rung that is taken before every call, and not only in need
 
@@ -52,7 +70,7 @@ class Policy:
     `shorten_tail`: whether results among them may be shortened; `user_share`: how
     much of the window users' words may fill verbatim; `frozen`: what has been sent
     is not shortened later; `scale`: absolute numbers are for 200,000 tokens;
-    `stages`: a stage boundary is a trigger as well.
+    `stages`: a stage boundary is a trigger as well; `data`: the file it was read from.
     """
 
     name: str
@@ -71,6 +89,7 @@ class Policy:
     scale: bool = True
     stages: bool = False
     estimator: str = "runs"
+    data: Mapping[str, Any] | None = dataclasses.field(default=None, compare=False, repr=False)
 
 
 def policy_names() -> list[str]:
@@ -79,7 +98,12 @@ def policy_names() -> list[str]:
 
 
 def find_policy(name: str) -> Policy:
-    """The policy of this name. `UsageError` with close names if there is none."""
+    """The policy of this name, or of a file NAME.json.
+
+    `UsageError` with close names if there is none, or with the place in the file.
+    """
+    if name.endswith(".json"):
+        return read_policy(Path(name))
     for data in POLICIES:
         if data["name"] == name:
             return make_policy(data, "policy")
@@ -87,9 +111,29 @@ def find_policy(name: str) -> Policy:
                      remedy=nearest(name, policy_names()))
 
 
+def read_policy(path: Path) -> Policy:
+    """A policy from a JSON file. `TaskFileError` has the line and the field that is wrong."""
+    file = read_json(path)
+    data = file["value"]
+    problem = next(faults(SCHEMA, data, Texts("en")), None) if isinstance(data, dict) else (
+        "", "the file holds no object")
+    if problem:
+        raise field_error(path, file["text"], *problem)
+    return from_data(data, str(path))
+
+
+def from_data(data: Mapping[str, Any], place: str) -> Policy:
+    """A policy that is in no catalogue; a trace has its data, so that it can be had again."""
+    policy = make_policy({"source": place, "about": "", **data}, place)
+    for trigger in (policy.trigger, policy.target, *(rung.trigger for rung in policy.ladder)):
+        if trigger is not None:
+            tokens_at(trigger, FULL_WINDOW)
+    return dataclasses.replace(policy, data=data)
+
+
 def make_policy(data: Mapping[str, Any], place: str) -> Policy:
     """A policy from its data. `UsageError` names the field that is wrong."""
-    fields = {field.name for field in dataclasses.fields(Policy)}
+    fields = {field.name for field in dataclasses.fields(Policy)} - {"data"}
     for key in data:
         if key not in fields:
             raise UsageError(f"unknown key {key!r}", place=f"{place}.{key}", value=data[key],
@@ -138,10 +182,11 @@ def with_settings(policy: Policy, settings: Mapping[str, Any], place: str) -> Po
 
 def differing(policy: Policy) -> dict[str, Any]:
     """The settings in which a policy differs from the one of its name, for `run_start`."""
-    plain = find_policy(policy.name)
-    changed = {field.name: getattr(policy, field.name) for field in dataclasses.fields(policy)
-               if field.name != "ladder"
-               and getattr(policy, field.name) != getattr(plain, field.name)}
+    plain = find_policy(policy.name) if policy.data is None else from_data(policy.data, "file")
+    changed: dict[str, Any] = {} if policy.data is None else {"file": policy.data}
+    changed |= {field.name: getattr(policy, field.name) for field in dataclasses.fields(policy)
+                if field.name not in ("ladder", "data", "source")
+                and getattr(policy, field.name) != getattr(plain, field.name)}
     for rung, old in zip(policy.ladder, plain.ladder):
         for field in dataclasses.fields(rung.strategy):
             value = getattr(rung.strategy, field.name)

@@ -126,6 +126,8 @@ def check_names(names: Sequence[str]) -> None:
     """`UsageError` with close names where one of `names` is no policy."""
     known = [*policy_names(), *EXTREMES, *VARIANTS]
     for name in names:
-        if name not in known:
+        if name.endswith(".json"):
+            find_policy(name)  # what is wrong in the file is said before anything runs
+        elif name not in known:
             raise UsageError(f"no policy {name!r}", place="--policy", value=name,
                              remedy=nearest(name, known))
