@@ -28,7 +28,7 @@ evidence:       ## milestone 6: what every policy forgets and costs, over SESSIO
 	@$(PYTHON) scripts/evidence.py "$(or $(SESSIONS),workspace/sessions)"
 
 test:           ## every test, warnings as errors
-	@$(PYTHON) -X dev -W error -m unittest discover -s tests -t .
+	@$(PYTHON) scripts/run_tests.py
 
 test-real:      ## a real model, a fault server, official judges; skips what cannot be had
 	@$(PYTHON) scripts/test_real.py $(if $(KEEP),--keep $(KEEP))
