@@ -120,6 +120,28 @@ class SameBytesTest(unittest.TestCase):
                 status, out, err = mini_agent("compare", "--merge", *shares)
                 self.assertEqual((2, "", 1), (status, out, err.count("\n")))
 
+    def test_the_page_is_the_same_however_it_is_made(self):
+        """One process, four, or shares: the same bytes, and no word of how it was shared."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        page = folder / "page.html"
+        call = ("compare", SAMPLES / "lesson.jsonl", SAMPLES / "rename.json", "--policy",
+                "naive", "--window", "1800", "--fact", "AssertionError")
+        pages = []
+        for more in ((), ("--jobs", "4")):
+            self.assertEqual(0, mini_agent(*call, *more, "--html", page)[0])
+            pages.append(page.read_bytes())
+        shares = [folder / "1", folder / "2"]
+        for number, share in enumerate(shares, 1):
+            share.write_text(mini_agent(*call, "--shard", f"{number}/2", "--html", page)[1],
+                             encoding="utf-8")
+        self.assertEqual(0, mini_agent("compare", "--merge", *shares, "--html", page)[0])
+        pages.append(page.read_bytes())
+        self.assertEqual(1, len(set(pages)))
+        self.assertNotIn(b"--jobs", pages[0])
+        share = folder / "plain"
+        share.write_text(mini_agent(*call, "--shard", "1/1")[1], encoding="utf-8")
+        self.assertEqual(2, mini_agent("compare", "--merge", share, "--html", page)[0])
+
     def test_names_do_not_depend_on_where_the_files_lie(self):
         """They begin below the deepest folder that all files share."""
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
