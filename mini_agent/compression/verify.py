@@ -66,13 +66,15 @@ def unsupported(summary: str, originals: Sequence[Message]) -> list[str]:
 class Support:
     """Where the names in the summaries of a session stand in its history.
 
-    Later summaries cover what earlier ones have covered, so a name is looked for once
-    and then known by its message; the newest messages are looked through first.
+    Later summaries cover what earlier ones have covered, so where a name stands, or does
+    not, is found once and then known; the newest messages are looked through first.
     """
 
     def __init__(self) -> None:
         self._where: dict[str, int] = {}
-        self._sizes: dict[int, tuple[str, str]] = {}
+        self._not_in: dict[str, frozenset[int]] = {}
+        self._sizes: dict[str, set[int]] = {}  # the messages that have so many characters, or lines
+        self._measured: set[int] = set()
 
     def missing(self, summary: str, history: Sequence[Message], covered: Sequence[int],
                 more: Sequence[Message] = ()) -> list[str]:
@@ -82,32 +84,38 @@ class Support:
         lines or characters a message has) are supported.
         """
         inside = frozenset(covered)
+        self._measure(history, inside)
         found = dict.fromkeys(name for finder in (words, numbers, quoted)
                               for name in finder(summary))
-        gone = [name for name in found if not self._stands(name, history, covered, inside)
+        return [name for name in found
+                if not self._is_count(name, inside, len(covered) + len(more))
+                and not self._stands(name, history, covered, inside)
                 and not any(_said(name, message) for message in more)]
-        counts = set(self._counts(history, covered, len(more))) if any(
-            name.isdigit() for name in gone) else ()
-        return [name for name in gone if name not in counts]
 
     def _stands(self, name: str, history: Sequence[Message], covered: Sequence[int],
                 inside: frozenset[int]) -> bool:
         if self._where.get(name) in inside:
             return True
-        at = next((index for index in reversed(covered) if _said(name, history[index])), None)
-        if at is not None:
-            self._where[name] = at
-        return at is not None
+        looked = self._not_in.get(name, frozenset())
+        for index in reversed(covered):
+            if index not in looked and _said(name, history[index]):
+                self._where[name] = index
+                return True
+        self._not_in[name] = inside
+        return False
 
-    def _counts(self, history: Sequence[Message], covered: Sequence[int],
-                more: int) -> Iterator[str]:
-        """The numbers of the points in a list, and the sizes of each message."""
-        yield from map(str, range(1, len(covered) + more + 1))
-        for index in covered:
-            if index not in self._sizes:
-                content = history[index]["content"]
-                self._sizes[index] = str(len(content)), str(len(content.splitlines()))
-            yield from self._sizes[index]
+    def _is_count(self, name: str, inside: frozenset[int], size: int) -> bool:
+        """Whether it numbers the messages, or is the size of one."""
+        if not name.isdecimal() or len(name) > 12 or name != str(int(name)):
+            return False
+        return 1 <= int(name) <= size or not inside.isdisjoint(self._sizes.get(name, ()))
+
+    def _measure(self, history: Sequence[Message], inside: frozenset[int]) -> None:
+        for index in inside - self._measured:
+            content = history[index]["content"]
+            for size in (len(content), len(content.splitlines())):
+                self._sizes.setdefault(str(size), set()).add(index)
+        self._measured |= inside
 
 
 def _said(name: str, message: Message) -> bool:
