@@ -20,6 +20,7 @@ from pathlib import Path
 from fresh import TRACES
 
 from mini_agent.cli import guarded
+from mini_agent.hostile import printable
 from mini_agent.lab.compare import Plan, compare
 from mini_agent.lab.frontier import frontier_svg
 from mini_agent.lab.page import render
@@ -28,7 +29,7 @@ from mini_agent.lab.progress import ProgressLine
 from mini_agent.lab.sources import find_sources
 from mini_agent.lab.study import POLICIES, Study
 from mini_agent.lab.summary import counts
-from mini_agent.lab.tables import printable, summary_table
+from mini_agent.lab.tables import summary_table
 
 WINDOWS = "16000,32000,64000"
 

@@ -7,6 +7,7 @@ import re
 import unittest
 from collections.abc import Iterator
 
+from mini_agent.compression.budget import Budget
 from mini_agent.compression.pins import Pin
 from mini_agent.compression.view import Entry
 from mini_agent.compression.window import ContextWindow
@@ -236,6 +237,20 @@ class Keeping(unittest.TestCase):
                    tool_result("x", "write_file", "ok")]
         with self.assertRaises(ContextOverflowError):
             govern(written, 2_500)
+
+    def test_by_hand_without_a_window_it_is_as_for_one_of_32k(self) -> None:
+        """Unasked nothing happens; asked, the view comes down to 24,000 tokens in one change."""
+        records: list[Record] = []
+        made = window(10_000, policy="digest", estimate="runs", records=records)
+        made.use(made.policy, Budget(None), 0)
+        messages = session(140)
+        made.make_ready(messages, 1)
+        self.assertGreater(made.tokens, 32_000)
+        made.compact(1)
+        changes = [record for record in records if record.get("event") == "context_compression"]
+        self.assertEqual(len(changes), 1)
+        self.assertLessEqual(made.tokens, 24_000)
+        self.assertGreater(made.tokens, 8_000)
 
     def test_a_batch_of_results_is_cut_to_one_size(self) -> None:
         """Thirty parallel results, each under the share of admission, fit together."""

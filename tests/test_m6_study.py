@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unittest
 import xml.etree.ElementTree as ElementTree
 from typing import Any
@@ -11,6 +12,10 @@ from mini_agent.lab.extremes import check_names
 from mini_agent.lab.frontier import frontier_svg, on_frontier
 from mini_agent.lab.study import KNOWN, OURS, POLICIES, Pair, Study, told
 from mini_agent.lab.variants import VARIANTS, variant
+from mini_agent.messages import Message
+
+from .support import FolderTest, command
+from .test_m3_digest import session
 
 
 def result(number: int, **far: float) -> dict[str, Any]:
@@ -68,6 +73,42 @@ class StudyTest(unittest.TestCase):
         self.assertEqual(len(dots), len(KNOWN) + len(OURS))
         self.assertEqual(on_frontier({"clip": (.5, .8), "layered": (.5, .7), "naive": (.4, .6),
                                       "digest": (.1, .9)}), {"clip", "naive"})
+
+
+class Script(FolderTest):
+    """`make evidence`, over a folder with one session that counts."""
+
+    def test_the_table_the_sentences_and_the_files_are_made(self) -> None:
+        """A table with every policy, what it says of the digest, a picture and a page."""
+        (self.folder / "sessions").mkdir()
+        (self.folder / "sessions" / "one.json").write_text(
+            json.dumps(openai_form(session(40))), encoding="utf-8")
+        made = command("scripts/evidence.py", str(self.folder / "sessions"), "--windows", "3000",
+                       "--jobs", "1", "--traces", str(self.folder / "traces"))
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for name in POLICIES:
+            self.assertRegex(made.stdout, rf"(?m)^{name} +1 ")
+        self.assertIn("Window 3000, 1 sessions that count:", made.stdout)
+        self.assertIn("<svg", (self.folder / "traces" / "evidence.svg").read_text("utf-8"))
+        page = (self.folder / "traces" / "evidence.html").read_text("utf-8")
+        self.assertIn("digest_no_coverage", page)
+
+    def test_where_no_session_counts_it_says_so(self) -> None:
+        """One line and exit status 2."""
+        (self.folder / "short.json").write_text(json.dumps(openai_form(session(3))), "utf-8")
+        made = command("scripts/evidence.py", str(self.folder), "--traces", str(self.folder))
+        self.assertEqual((made.returncode, made.stdout), (2, ""))
+        self.assertIn("no session counts", made.stderr)
+
+
+def openai_form(messages: list[Message]) -> list[dict[str, Any]]:
+    """These messages as a list in the form of the chat interface."""
+    return [{**{key: value for key, value in message.items() if key in (
+        "role", "content", "tool_call_id")}, **({"tool_calls": [
+            {"id": made["id"], "type": "function", "function": {
+                "name": made["name"], "arguments": json.dumps(made["arguments"])}}
+            for made in message["tool_calls"]]} if "tool_calls" in message else {})}
+            for message in messages]
 
 
 class Variants(unittest.TestCase):

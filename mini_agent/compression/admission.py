@@ -51,7 +51,7 @@ class Admission:
         if self.last_resort:
             found = [at for at, entry in enumerate(view.entries) if entry.message["role"] == "tool"]
             size = limit = common_size([view[at].tokens for at in found],
-                                       view.tokens - _allowed(scene))
+                                       view.tokens - _allowed(view, scene))
         else:
             found = [at for at in range(scene.sent, len(view)) if _is_new(view[at])]
             limit = int(self.share * (scene.budget.window or view.tokens))
@@ -83,9 +83,11 @@ def _is_new(entry: Entry) -> bool:
             and entry.message["name"] not in ASKED)
 
 
-def _allowed(scene: Scene) -> int:
+def _allowed(view: View, scene: Scene) -> int:
     """Tokens that the view may have: the goal, which is for the target, for the hard limit."""
     budget = scene.budget
+    if not scene.goal:
+        return view.tokens  # asked by hand, without a window: nothing presses
     return scene.goal * budget.hard // budget.target if budget.target else scene.goal
 
 

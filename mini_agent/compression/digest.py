@@ -23,6 +23,7 @@ from .scene import Scene
 from .view import Change, Entry, View
 
 LEAST = 20     # a digest gets a window's 20th even where the tail leaves nothing
+UNKNOWN = 32_000  # tokens of a window that nobody has named, where it is asked by hand
 CARD = 8       # an 8th of the digest at most is for the card
 
 
@@ -46,25 +47,21 @@ class CoverageDigest:
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """The digest of all that may go, None where it would not be smaller."""
-        room = self._room(view, scene)
-        tail = tail_start(view, scene, scene.goal - room)
+        window = scene.budget.window or UNKNOWN
+        goal = scene.goal or window * 3 // 4
+        room = int(self.digest * window * min(1.0, goal / (scene.budget.target or goal)))
+        tail = tail_start(view, scene, goal - room)
         old = [at for at in range(tail) if not stays(view[at], scene)]
         if all(view[at].how == "summary" for at in old):
             return None
         before = sum(view[at].tokens for at in old)
-        least = (scene.budget.window or view.tokens) // LEAST
-        limit = min(before - 1, max(least, min(room, scene.goal - (view.tokens - before))))
+        rest = goal - (view.tokens - before)
+        limit = min(before - 1, max(window // LEAST, min(room, rest)))
         gone = set(old)
         kept = [entry for at, entry in enumerate(view.entries) if at not in gone]
         covered = sorted(index for at in old for index in view[at].stands_for)
         entry = self._entry(scene, kept, covered, limit)
         return None if entry.tokens >= before else Change(self.name, tuple(old), ((old[0], entry),))
-
-    def _room(self, view: View, scene: Scene) -> int:
-        """Tokens for the digest: its share, and less where the goal is below the target."""
-        room = self.digest * (scene.budget.window or view.tokens)
-        target = scene.budget.target or view.tokens
-        return int(room * min(1.0, scene.goal / target)) if target else 0
 
     def _entry(self, scene: Scene, kept: Sequence[Entry], covered: Sequence[int],
                limit: int) -> Entry:
