@@ -111,6 +111,8 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--window", type=int, metavar="N", help="tokens, in place of the task's")
     parser.add_argument("--max-steps", type=int, default=200, metavar="N",
                         help="give up after so many steps (default: %(default)s)")
+    parser.add_argument("--depth", type=int, default=1, metavar="N", choices=range(1, 10),
+                        help="generations of sub-agents, if the task has any (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
 
@@ -136,7 +138,7 @@ def _run(options: argparse.Namespace) -> int:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="mini-agent-")))
         outcome = run_task(task, options.workspace, sinks, governance=governance,
                            max_steps=options.max_steps, folder=folder,
-                           limits=Limits() if task.delegates else None)
+                           limits=Limits(depth=options.depth) if task.delegates else None)
     return report(outcome, options.json)
 
 

@@ -150,7 +150,12 @@ def costs(ways: Sequence[Way], facts: Facts) -> str:
                          f"{facts.held(one.states)} of {facts.needed}")
     everyone = [tokens for one in ways[-1] for tokens in one.tokens if tokens]
     lines.append(f"{'  together':<24}{len(everyone):>10}{max(everyone):>10}{sum(everyone):>10}")
-    return "\n".join([*lines, "(requests are counted, sizes are in tokens of the runs estimate)"])
+    peak, whole = (f"{100 * part / of:.1f} %" for part, of in (
+        (max(ways[-1][0].tokens), max(ways[0][0].tokens)), (sum(everyone), sum(ways[0][0].tokens))))
+    return "\n".join([
+        *lines, "(requests are counted, sizes are in tokens of the runs estimate)", "",
+        f"the parent's largest request is {peak} of that of one window, and all requests of the "
+        f"family\ntogether are {whole} of all in one window"])
 
 
 def label(one: Holder, way: Way) -> str:

@@ -17,7 +17,7 @@ def main() -> int:
     """Run the test with so many runs; 0 if all were equal."""
     BytesTest.RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     suite = unittest.defaultTestLoader.loadTestsFromTestCase(BytesTest)
-    print(f"{BytesTest.RUNS} runs with four children each", file=sys.stderr)
+    print(f"{BytesTest.RUNS} runs with three children each", file=sys.stderr)
     return 0 if unittest.TextTestRunner().run(suite).wasSuccessful() else 1
 
 

@@ -19,15 +19,6 @@ from .nursery import NurseryTest, delegate, running_with
 from .support import ROOT, payloads
 
 SLEEP = "python3 -c 'import time; time.sleep(600)'"
-DEEP = """
-import sys
-from pathlib import Path
-from mini_agent.runner import run_task
-from mini_agent.subagents.orders import Limits
-from mini_agent.tasks import load_task
-run_task(load_task(Path(sys.argv[1])), Path(sys.argv[2]), [], folder=Path(sys.argv[3]),
-         limits=Limits(depth=2))
-"""
 FEW_SECONDS = 20.0  # for a machine under load; it takes a few hundredths
 
 
@@ -132,8 +123,8 @@ class LeavingTest(NurseryTest):
             "tool_calls": [delegate(tools=["delegate", "run_command"])], "children": {"0": child}}])
         for depth in (0, 1):
             with self.subTest(depth):
-                parent = self.start(["-c", DEEP, str(task), str(self.workspace),
-                                     str(self.run_folder)], 4)
+                parent = self.start(["-m", "mini_agent", "run", str(task), "--depth", "2",
+                                     "--workspace", str(self.workspace)], 4)
                 os.kill(sorted(running_with(self.mark))[depth], signal.SIGKILL)
                 self.wait_until(lambda: len(running_with(self.mark)) <= depth, "something is left")
                 parent.communicate(timeout=FEW_SECONDS)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +74,8 @@ class Summariser:
     def _map(self, parts: Sequence[Part], form: str) -> Iterator[Answer]:
         """An answer for each part, in order; none is asked for behind a failure."""
         if self._workers > 1 and len(parts) > 1:
+            from concurrent.futures import ThreadPoolExecutor  # who waits for a model has the time
+
             with ThreadPoolExecutor(self._workers) as pool:
                 yield from pool.map(lambda part: self._answer(part, form), parts)
             return

@@ -60,6 +60,8 @@ def _add_options(parser: argparse.ArgumentParser, resumed: bool = False) -> None
     add("--read-only", action="store_true", help="allow no call that writes or runs something")
     add("--sub-agents", action="store_true",
         help="let the model give parts of the work to sub-agents")
+    add("--depth", type=int, default=1, metavar="N", choices=range(1, 10),
+        help="generations of sub-agents (default: %(default)s)")
     add("--plain", action="store_true", help="whole lines of words, no colours or signs")
     add("--json", action="store_true", help="with REQUEST: print the outcome as JSON")
     add("--script", type=Path, metavar="TASK.json",

@@ -54,7 +54,7 @@ class Wiring:
                                 self._texts, options.yes, options.read_only)
         self._setup = Setup(options.workspace, self._model(""), self.interrupts, permission,
                             self._keyboard.typed, (narrator,), read_only=options.read_only,
-                            limits=Limits() if options.sub_agents else None,
+                            limits=Limits(depth=options.depth) if options.sub_agents else None,
                             max_steps=options.max_steps)
 
     def begin(self, file: TraceFile, said: str) -> Session:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -64,15 +64,18 @@ class Crew:
 
     def together(self, tools: ToolBox, calls: Sequence[Call], step: int, answer: Answer) -> None:
         """Run the children that these calls ask for; an interrupt ends them all."""
-        plans = [self._begin(call, plan, step) if isinstance(plan, Order) else plan
-                 for call, plan in zip(calls, self._orders(tools, calls))]
-        children = [plan for plan in plans if isinstance(plan, Child)]
-        chars = self.limits.chars(len(children), self.home.window)
+        orders = self._orders(tools, calls)
+        chars = self.limits.chars(sum(isinstance(order, Order) for order in orders),
+                                  self.home.window)
         guard = Guard(self._globs, self.home.workspace, self.home.workspace.texts)
         before = guard.snapshot()
         pool = ThreadPoolExecutor(self.limits.at_once)
+        plans: list[Child | ToolError] = []
         try:
-            for child in children:
+            for call, order in zip(calls, orders):
+                plans.append(order if isinstance(order, ToolError)
+                             else self._begin(call, order, step))
+            for child in _children(plans):
                 child.future = pool.submit(child.run)
             for call, plan in zip(calls[:-1], plans):
                 answer(tools.answer(call, self._work(plan, chars, step)))
@@ -80,10 +83,10 @@ class Crew:
             answer(tools.answer(calls[-1], lambda: guard.reporting(
                 before, last, "children_changed")))
         finally:
-            for child in children:
+            for child in _children(plans):
                 child.process.end()
             pool.shutdown(cancel_futures=True)
-            for child in children:
+            for child in _children(plans):
                 if not child.told:
                     self._end(child, Ending("killed"), step)
 
@@ -163,6 +166,10 @@ class Crew:
         detail = f" ({ending.detail})" if ending.detail else ""
         raise ToolError(f"CHILD_{ending.status.upper()}", texts(
             "child_failed", **said, detail=detail), f"{head}\n{report}" if report else "")
+
+
+def _children(plans: Sequence[Child | ToolError]) -> Iterator[Child]:
+    return (plan for plan in plans if isinstance(plan, Child))
 
 
 def _refuse(error: ToolError) -> str:

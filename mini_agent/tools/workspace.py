@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -163,7 +162,7 @@ class Workspace:
         resolved = self.resolve(path)
         with self._named(path), self._at(resolved, make=True) as (name, folder):
             mode = self._mode(path, name, folder)
-            spare = os.path.join(os.path.dirname(name), f".{secrets.token_hex(8)}.tmp")
+            spare = os.path.join(os.path.dirname(name), f".{os.urandom(8).hex()}.tmp")
             descriptor = os.open(spare, _CREATE, 0o666, dir_fd=folder)
             try:
                 with open(descriptor, "wb") as file:
