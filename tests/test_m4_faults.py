@@ -97,6 +97,15 @@ class FaultTest(NurseryTest):
         with self.assertRaises(OSError):
             ChildProcess(["/no/such/program"], {}).converse(b"{}", 1)
 
+    def test_a_child_without_a_place_for_its_log(self) -> None:
+        """A file where the folder should be: that call fails, the run goes on."""
+        self.run_folder.write_text("in the way", encoding="utf-8")
+        (result,), records = self.fake(says(GOOD), delegate())
+        self.assertEqual("CHILD_CRASHED", result["error"]["code"])
+        self.assertIn("no place for its log", result["error"]["message"])
+        self.assertEqual([], payloads(records, "subagent_start"))
+        self.assertTrue(self.outcome.done)
+
     def test_what_a_child_has_started_ends_with_it(self) -> None:
         """A background process that holds the pipes: gone, killed or not."""
         if sys.platform != "linux":

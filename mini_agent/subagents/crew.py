@@ -60,7 +60,7 @@ class Crew:
         return [*self.home.tools, *([self.name] if self.limits.depth > 1 else [])]
 
     def __call__(self, **arguments: Any) -> str:
-        raise ToolError("NOT_ALONE", "the loop runs this tool by `together`")
+        raise NotImplementedError("calls of this tool go on together")
 
     def together(self, tools: ToolBox, calls: Sequence[Call], step: int, answer: Answer) -> None:
         """Run the children that these calls ask for; an interrupt ends them all."""
@@ -114,14 +114,18 @@ class Crew:
         except ToolError as error:
             return error
 
-    def _begin(self, call: Call, order: Order, step: int) -> Child:
-        """A child that is about to start, and its record."""
+    def _begin(self, call: Call, order: Order, step: int) -> Child | ToolError:
+        """A child that is about to start, and its record; or why it has no place for its own."""
+        trace = child_trace(self.home.folder, self.count + 1)
+        try:
+            make_private(self.home.folder)
+            make_private(trace.parent)
+            trace.unlink(missing_ok=True)  # of an earlier run of the same name
+            shutil.rmtree(trace_folder(trace), ignore_errors=True)
+        except OSError as error:
+            return ToolError("CHILD_CRASHED", self.home.workspace.texts(
+                "child_no_place", reason=error.strerror))
         self.count += 1
-        trace = child_trace(self.home.folder, self.count)
-        make_private(self.home.folder)
-        make_private(trace.parent)
-        trace.unlink(missing_ok=True)  # of an earlier run of the same name
-        shutil.rmtree(trace_folder(trace), ignore_errors=True)
         self.tracer.event(
             "subagent_start", step=step, id=call["id"], child=self.count,
             trace=trace.relative_to(self.home.folder).as_posix(), tools=list(order.tools),
@@ -130,7 +134,7 @@ class Crew:
         return Child(self.count, call, order,
                      ChildProcess(self.command, child_environment(os.environ)),
                      request_line(self.home, self.count, call, order, trace,
-                                  self.limits.depth - 1))
+                                  self.limits.depth - 1), self.home.workspace.texts)
 
     def _work(self, plan: Child | ToolError, chars: int, step: int) -> Callable[[], str]:
         """What makes the result of a call, once its child has ended."""

@@ -97,38 +97,41 @@ def written(ending: Ending) -> bytes:
     return json.dumps({**flat, **numbers}).encode("ascii") + b"\n"
 
 
-def heard(said: Heard, seconds: float) -> Ending:
+def heard(said: Heard, seconds: float, texts: Texts) -> Ending:
     """The ending that a parent makes of what it heard within so many seconds."""
     if said.timed_out:
-        return Ending("timed_out", detail=f"no result after {seconds:g} s")
+        return Ending("timed_out", detail=texts("child_no_result", seconds=f"{seconds:g}"))
     if said.flooded:
-        return Ending("crashed", detail="its output had no end, and it was ended")
+        return Ending("crashed", detail=texts("child_flood"))
     if not said.line:
-        return Ending("crashed", detail=_silence(said))
+        return Ending("crashed", detail=_silence(said, texts))
     try:
         value = json.loads(said.line)
     except (ValueError, RecursionError):
-        return Ending("crashed", detail=f"its result is no JSON ({len(said.line)} bytes)")
-    wrong = next((words for _, words in faults(_SCHEMA, value, Texts())), "")
+        return Ending("crashed", detail=texts("child_no_json", size=len(said.line)))
+    wrong = next((words for _, words in faults(_SCHEMA, value, texts)), "")
     if wrong:
-        return Ending("crashed", detail=one_line(f"its result makes no sense: {wrong}",
+        return Ending("crashed", detail=one_line(texts("child_no_sense", fault=wrong),
                                                  DETAIL_CHARS))
-    return _checked(clean_json(value))
+    return _checked(clean_json(value), texts)
 
 
-def _checked(value: dict[str, Any]) -> Ending:
+def _checked(value: dict[str, Any], texts: Texts) -> Ending:
     """An ending whose fields are of the right kind; a success has to say something."""
     numbers = Numbers(*(value.pop(key) for key in ("steps", "peak_tokens", "sent_tokens")))
     ending = Ending(**value, numbers=numbers)
     if ending.status == "finished" and not ending.text.strip():
-        return replace(ending, status="crashed", detail="it finished without a report")
+        return replace(ending, status="crashed", detail=texts("child_no_report"))
     return replace(ending, text=ending.text[:REPORT_CHARS],
                    detail=one_line(ending.detail, DETAIL_CHARS))
 
 
-def _silence(said: Heard) -> str:
+def _silence(said: Heard, texts: Texts) -> str:
     """Why a child has said nothing, as far as can be told."""
-    how = ("it closed its output without a result" if said.status is None else
-           f"killed by signal {-said.status}" if said.status < 0 else
-           f"exit status {said.status}, no result")
+    if said.status is None:
+        how = texts("child_silent")
+    elif said.status < 0:
+        how = texts("child_signal", number=-said.status)
+    else:
+        how = texts("child_status", number=said.status)
     return one_line(f"{how}: {said.last_words}" if said.last_words else how, DETAIL_CHARS)

@@ -18,6 +18,7 @@ from typing import Any
 
 from ..compression.pins import Pin
 from ..messages import Call
+from ..texts import Texts
 from ..tools.workspace import Workspace
 from .endings import Ending, heard
 from .orders import Order
@@ -60,6 +61,7 @@ class Child:
     order: Order
     process: ChildProcess
     request: bytes
+    texts: Texts
     future: Future[Ending] | None = None
     told: bool = False
 
@@ -68,8 +70,8 @@ class Child:
         try:
             said = self.process.converse(self.request, self.order.seconds)
         except (OSError, RuntimeError) as error:  # no processes or threads left
-            return Ending("crashed", detail=f"it could not be started ({error})")
-        return heard(said, self.order.seconds)
+            return Ending("crashed", detail=self.texts("child_not_started", reason=error))
+        return heard(said, self.order.seconds, self.texts)
 
 
 def this_program() -> list[str]:

@@ -71,6 +71,17 @@ CHILDREN: dict[str, tuple[str, str]] = {
     "child_crashed": ("crashed", "异常退出"),
     "child_timed_out": ("ran out of time", "超时"),
     "child_killed": ("was ended from outside", "被外部终止"),
+    # subagents/endings.py
+    "child_no_result": ("no result after {seconds} s", "{seconds} 秒后仍无结果"),
+    "child_flood": ("its output had no end, and it was ended", "输出无休止,已被终止"),
+    "child_no_json": ("its result is no JSON ({size} bytes)", "结果不是 JSON({size} 字节)"),
+    "child_no_sense": ("its result makes no sense: {fault}", "结果无法理解: {fault}"),
+    "child_no_report": ("it finished without a report", "已结束但没有回报"),
+    "child_silent": ("it closed its output without a result", "关闭了输出而没有结果"),
+    "child_signal": ("killed by signal {number}", "被信号 {number} 终止"),
+    "child_status": ("exit status {number}, no result", "退出码 {number},没有结果"),
+    "child_not_started": ("it could not be started: {reason}", "无法启动: {reason}"),
+    "child_no_place": ("there is no place for its log: {reason}", "没有存放其日志的位置: {reason}"),
     # subagents/trails.py
     "tool_read_child": (
         "Read the log of a sub-agent, whole or in part: one of its messages, by default its last.",
