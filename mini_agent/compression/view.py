@@ -8,7 +8,7 @@ can be had again from its trace alone (`state.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -111,6 +111,16 @@ def dropped_by(view: View, change: Change) -> tuple[int, ...]:
 def prefix_kept(view: View, change: Change) -> int:
     """Tokens of the whole entries before the first one that `change` touches."""
     return sum(entry.tokens for entry in view.entries[:first_touched(change)])
+
+
+def same_prefix(before: Sequence[Entry], after: Sequence[Entry]) -> int:
+    """Tokens of the leading entries that two views have in common."""
+    tokens = 0
+    for old, new in zip(before, after):
+        if old is not new and old != new:
+            break
+        tokens += old.tokens
+    return tokens
 
 
 def first_touched(change: Change) -> int:

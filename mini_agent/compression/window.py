@@ -132,7 +132,7 @@ class ContextWindow:
         `error` again where nothing could be made smaller.
         """
         self.take_in(history)
-        if error.window and self._base.within(error.window) != self.budget:
+        if error.window and self.budget.within(error.window) != self.budget:
             self._ladder.record("settings", step=step, learned_window=error.window)
             self._narrow()
         before = self.view.tokens

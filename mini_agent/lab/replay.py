@@ -21,7 +21,7 @@ from ..compression.budget import Budget, make_budget
 from ..compression.index import HistoryIndex
 from ..compression.laws import faults
 from ..compression.policies import Policy
-from ..compression.view import Entry, View, apply, from_payload
+from ..compression.view import Entry, View, apply, from_payload, same_prefix
 from ..compression.window import ContextWindow
 from ..errors import ContextOverflowError
 from ..messages import Message
@@ -110,7 +110,7 @@ class Trial:
         after = self._window.view
         arrived = before.entries[self._length:]
         gone, made, prefix = ([], [], self._tokens) if after is before else (
-            *difference(before, after), same_prefix(before, after, self._length))
+            *difference(before, after), same_prefix(before.entries[:self._length], after.entries))
         moment = Moment(step, at, after, arrived, gone, made, after.tokens, prefix,
                         self._tokens, over or after.tokens > self.size, self._records,
                         self._broken)
@@ -163,13 +163,3 @@ def difference(before: View, after: View) -> tuple[list[Entry], list[Entry]]:
     new = {id(entry) for entry in after.entries}
     return ([entry for entry in before.entries if id(entry) not in new],
             [entry for entry in after.entries if id(entry) not in old])
-
-
-def same_prefix(before: View, after: View, length: int) -> int:
-    """Tokens of the leading entries that both views have, of the first `length`."""
-    tokens = 0
-    for old, new in zip(before.entries[:length], after.entries):
-        if old is not new:
-            break
-        tokens += old.tokens
-    return tokens
