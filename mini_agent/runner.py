@@ -7,7 +7,7 @@ the task names a threshold, a window. The command line and the drivers in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from .compression.budget import Budget, make_budget
 from .compression.marks import marked, marked_globs, marked_pins
 from .compression.pin_tools import PinTool, StageDoneTool
 from .compression.inputs import DESCRIBE, DescribeTool
+from .compression.pinning import too_large
+from .compression.pins import Pin, Pins
 from .compression.policies import Policy, differing, find_policy, from_data, tools_of, with_settings
 from .compression.purse import Purse
 from .compression.store import MemoryShelf, RunShelf
@@ -138,8 +140,22 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
     bounded = window if window is None or max_tokens is None else Purse(window, max_tokens)
     agent = Agent(model, tools, tracer, window=bounded, texts=texts, max_steps=max_steps,
                   history=history)
-    marks = [marked(**pin) for pin in task.pins]
-    return agent.run(task.system, "\n".join([task.task, *marks]), start)
+    return agent.run(task.system, "\n".join([task.task, *_marks(task, governance)]), start)
+
+
+def _marks(task: Task, governance: Governance | None) -> Iterator[str]:
+    """The pins of a task file as marks, which stand under the task. `UsageError` for too many."""
+    set_so_far = Pins((), Texts(task.language))
+    for number, pin in enumerate(task.pins):
+        mark = marked(**pin)
+        made = Pin(1, **pin)
+        if governance is not None and (problem := too_large(
+                made, set_so_far, estimator(governance.estimator), governance.budget.window)):
+            raise UsageError(f"there is no room for this pin: {problem}", value=made.text,
+                             place=f"{task.place}: pins[{number}]",
+                             remedy="pin less, or give a larger window")
+        set_so_far = replace(set_so_far, pins=(*set_so_far.pins, made))
+        yield mark
 
 
 def make_tools(workspace: Workspace, texts: Texts, history: Sequence[Message],

@@ -177,6 +177,23 @@ class Sessions(FolderTest):
         pin, = payloads(records, "pin")
         self.assertEqual((pin["index"], pin["text"], pin["kind"]), (1, RULE, "parameter"))
 
+    def test_too_many_pins_of_a_task_file_are_refused_before_anything_runs(self) -> None:
+        """One line with the field, the numbers and what to do."""
+        with self.assertRaises(UsageError) as caught:
+            self.run_pinned([], pins=[{"text": RULE}, {"text": "word " * 80}], threshold=900)
+        self.assertRegex(str(caught.exception), r"task.json: pins\[1\]: there is no room for this "
+                         r"pin: it has 104 tokens and 11 are pinned already; pins may take 90 "
+                         r"together \(10 % of 900\); pin less, or give a larger window")
+
+    def test_paths_are_protected_also_where_the_text_is_too_long_to_be_pinned(self) -> None:
+        """The text is refused with its numbers; the path costs nothing and is kept."""
+        mark = f'<pin protect="config/**">{"word " * 80}</pin>'
+        records = self.run_pinned([{"tool_calls": [{"name": "write_file", "arguments": {
+            "path": "config/prod.yaml", "content": ""}}]}], task=f"Go. {mark}", threshold=900)
+        self.assertEqual([("refused" in pin, pin["protect"]) for pin in payloads(records, "pin")],
+                         [(True, "config/**"), (False, "config/**")])
+        self.assertEqual(self.results(records)[0]["error"]["code"], "PROTECTED_PATH")
+
     def test_the_model_pins_and_ends_stages_with_tools(self) -> None:
         """A refused pin is an error that goes back to it with the numbers."""
         records = self.run_pinned([

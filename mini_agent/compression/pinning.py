@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
+from ..tokens import Estimator
 from .marks import marks
-from .pins import KINDS, SHARE, Pin
+from .pins import KINDS, SHARE, Pin, Pins
 from .state import WindowState
-from .view import Change
+from .view import Change, by_hand
 
 
 def whole(pin: Pin, state: WindowState) -> Pin:
@@ -35,12 +37,17 @@ def refusal(pin: Pin, state: WindowState, window: int | None) -> str:
         return f"message #{pin.index} does not have this text word for word"
     if not any(pin.index in entry.stands_for for entry in state.view.entries):
         return f"message #{pin.index} has left the window"
-    taken = sum(state.estimate.text(state.pins.line(old)) for old in state.pins.pins)
-    more = state.estimate.text(state.pins.line(pin))
-    if window is not None and (taken + more) * 100 > window * SHARE:
-        return (f"it has {more} tokens and {taken} are pinned already; pins may take "
-                f"{window * SHARE // 100} together ({SHARE} % of {window})")
-    return ""
+    return too_large(pin, state.pins, state.estimate, window)
+
+
+def too_large(pin: Pin, pins: Pins, estimate: Estimator, window: int | None) -> str:
+    """The numbers, where there is no room for one more pin beside `pins`, else ""."""
+    taken = sum(estimate.text(pins.line(old)) for old in pins.pins)
+    more = estimate.text(pins.line(pin))
+    if window is None or (taken + more) * 100 <= window * SHARE:
+        return ""
+    return (f"it has {more} tokens and {taken} are pinned already; pins may take "
+            f"{window * SHARE // 100} together ({SHARE} % of {window})")
 
 
 def put_back(pin: Pin, state: WindowState) -> Change | None:
@@ -54,6 +61,15 @@ def put_back(pin: Pin, state: WindowState) -> Change | None:
         entry = replace(old, message=message, tokens=state.estimate.message(message))
         return Change("pin", (at,), ((at, entry),))
     return None
+
+
+def record_of(pin: Pin, step: int, by: str, refused: str, state: WindowState) -> dict[str, Any]:
+    """The payload of a `pin` record, with the change that puts the pin back where it needs one."""
+    told = {"index": pin.index, "text": pin.text, "kind": pin.kind, "protect": pin.protect, "by": by}
+    if refused:
+        return {"step": step, **told, "refused": refused}
+    change = put_back(pin, state)
+    return {"step": step, **told, **({} if change is None else by_hand(step, state.view, change))}
 
 
 def new_marks(state: WindowState) -> Iterator[tuple[Pin, str]]:

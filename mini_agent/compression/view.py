@@ -148,6 +148,11 @@ def to_payload(step: int, trigger: str, before: View, after: View, change: Chang
     }
 
 
+def by_hand(step: int, view: View, change: Change) -> dict[str, Any]:
+    """The payload of a change that somebody asked for and that need not be a gain."""
+    return to_payload(step, "manual", view, apply(view, change), change)
+
+
 def from_payload(payload: dict[str, Any]) -> Change:
     """The change that a record tells of. KeyError or TypeError if it is no such record."""
     inserts = tuple((item["at"], Entry(item["message"], item["tokens"],

@@ -11,6 +11,7 @@ how the ladder is taken (`ladder.py`), how a view gets smaller (strategies).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..errors import PromptTooLongError, UsageError
@@ -25,13 +26,13 @@ from .inputs import Inputs, lean
 from .ladder import Ladder, Round
 from .laws import Protection
 from .overflow import immovable, least, overflow_error
-from .pinning import new_marks, put_back, refusal, whole
+from .pinning import new_marks, put_back, record_of, refusal, whole
 from .pins import Pin, Pins
 from .policies import Policy
 from .scene import Shelf
 from .skips import NEWS_GROWTH
 from .state import WindowState
-from .view import Change, View, apply, to_payload
+from .view import View, by_hand
 
 
 class ContextWindow:
@@ -165,10 +166,11 @@ class ContextWindow:
                              remedy="there is one after a compression")
         before = self.tokens
         seq, change = self.state.undoable[-1]
-        self._ladder.record("undo", **{"step": step, "seq": seq, **self._told(step, change)})
+        self._ladder.record("undo", **{
+            "step": step, "seq": seq, **by_hand(step, self.view, change)})
         for pin in self.pins.pins:  # what is back was written before some of them were set
             if put_back(pin, self.state) is not None:
-                self._record_pin(pin, step, "undo", {})
+                self._ladder.record("pin", **record_of(pin, step, "undo", "", self.state))
         return before, self.tokens
 
     def close_breaker(self, step: int) -> None:
@@ -193,24 +195,15 @@ class ContextWindow:
     def pin(self, pin: Pin, step: int, by: str, wrong: str = "") -> str:
         """Set a pin: "" or why it was refused. `by` says who asks: mark, tool or user.
 
-        Without a text it is of the whole message. Set or refused, it is one record.
+        Without a text it is of the whole message. Set or refused, it is one record; of
+        one that is refused, the paths are protected all the same.
         """
         pin = whole(pin, self.state)
         refused = wrong or refusal(pin, self.state, self.budget.window)
-        self._record_pin(pin, step, by, {"refused": refused} if refused else {})
+        self._ladder.record("pin", **record_of(pin, step, by, refused, self.state))
+        if refused and pin.protect and pin.text:
+            self.pin(replace(pin, text=""), step, by)
         return refused
-
-    def _record_pin(self, pin: Pin, step: int, by: str, more: dict[str, Any]) -> None:
-        """One record; where the pin's message was compressed already, with the change."""
-        change = None if more else put_back(pin, self.state)
-        told = {} if change is None else self._told(step, change)
-        self._ladder.record("pin", **{
-            "step": step, "index": pin.index, "text": pin.text, "kind": pin.kind,
-            "protect": pin.protect, "by": by, **more, **told})
-
-    def _told(self, step: int, change: Change) -> dict[str, Any]:
-        """A change that need not be a gain, as records have it."""
-        return to_payload(step, "manual", self.view, apply(self.view, change), change)
 
     def protection(self) -> Protection:
         """What no strategy may touch in the view as it is now."""
