@@ -13,7 +13,7 @@ from pathlib import Path
 from unittest import mock
 
 from mini_agent.errors import UsageError
-from mini_agent.lab import run_compare
+from mini_agent.lab import compare as compare_module, run_compare
 from mini_agent.lab.limits import FAILURES, Limits
 from mini_agent.lab.measures import KEYS
 from mini_agent.lab.progress import ProgressLine
@@ -292,6 +292,19 @@ class InterruptTest(unittest.TestCase):
         self.assertEqual((130, "a.jsonl"), (process.returncode, json.loads(out)[0]["session"]), err)
         with self.assertRaises(ProcessLookupError):
             os.killpg(process.pid, 0)
+
+
+    def test_a_process_that_is_killed_is_one_line(self):
+        """As by a machine without memory: no traceback, and what may help."""
+        with mock.patch.object(compare_module, "results_of", _dies):
+            status, out, err = mini_agent(*QUICK, "--jobs", "2")
+        self.assertEqual((2, ""), (status, out))
+        self.assertIn("--jobs: a process that read sessions was killed; give fewer jobs", err)
+
+
+def _dies(source, plan):
+    """A worker that is killed."""
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 _WAITING = """

@@ -13,12 +13,13 @@ import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ..compression.budget import make_budget
-from ..errors import MiniAgentError
+from ..errors import MiniAgentError, UsageError
 from ..tokens import estimator
 from .extremes import check_names, lab_policy
 from .measures import Tally
@@ -162,6 +163,9 @@ def _side_by_side(sources: Sequence[Source], plan: Plan, jobs: int,
         for child in multiprocessing.active_children():
             child.terminate()
         raise
+    except BrokenProcessPool as error:
+        raise UsageError("a process that read sessions was killed", place="--jobs", value=jobs,
+                         remedy="give fewer jobs, so that there is enough memory") from error
     finally:
         pool.shutdown(cancel_futures=True)
 
