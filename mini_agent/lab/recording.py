@@ -9,7 +9,7 @@ history already and counts only what a strategy made.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from ..evidence import Evidence
@@ -19,8 +19,11 @@ from ..tokens import Estimator
 from ..words import GENERAL, words
 
 
+LATELY = 4_096  # texts whose tokens are kept: what one policy renders, another may too
+
+
 class CountedOnce:
-    """An estimator that knows the messages of a history by what they are, not again.
+    """An estimator that knows the messages of a history, and what was counted lately.
 
     `characters`: how many have been counted so far, those of the history included.
     """
@@ -28,6 +31,7 @@ class CountedOnce:
     def __init__(self, estimate: Estimator, history: Sequence[Message]) -> None:
         self.name = estimate.name
         self._estimate = estimate
+        self._lately = lru_cache(LATELY)(self._count)
         self._history = history  # kept, so that an id stays that of its message
         self.characters = 0
         self._known: dict[int, int] = {}
@@ -45,8 +49,15 @@ class CountedOnce:
         known = self._known.get(id(message))
         if known is not None:
             return known
-        self.characters += len(text_of(message))
-        return self._estimate.message(message)
+        if "tool_calls" in message or "opaque" in message:
+            self.characters += len(text_of(message))
+            return self._estimate.message(message)
+        return self._lately(message["content"])
+
+    def _count(self, content: str) -> int:
+        """Tokens of a message that is nothing but its content."""
+        self.characters += len(content)
+        return self._estimate.message({"content": content})
 
     def declarations(self, tools: Sequence[Mapping[str, Any]]) -> int:
         """0: the declarations of the recorded agent are in no log."""
