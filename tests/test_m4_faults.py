@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import sys
@@ -9,7 +10,10 @@ import unittest
 import uuid
 
 from mini_agent.messages import pairing_faults
+from mini_agent.subagents.endings import STATUSES, heard
 from mini_agent.subagents.orders import Limits, Order, clashes
+from mini_agent.subagents.processes import Heard
+from mini_agent.texts import Texts
 
 from .nursery import GOOD, NurseryTest, delegate, running_with, says
 from .support import payloads
@@ -90,6 +94,19 @@ class FaultTest(NurseryTest):
         for value in ([], "finished", None, 3):
             with self.subTest(value):
                 self.failed(says(value), "CHILD_CRASHED", "makes no sense")
+
+    def test_no_answer_of_a_child_can_break_its_parent(self) -> None:
+        """Random bytes and random damage to a good result: always an ending, never a raise."""
+        rng = random.Random(11)
+        good = json.dumps(GOOD).encode()
+        for _ in range(2_000):
+            line = bytearray(good if rng.random() < .8 else rng.randbytes(rng.randint(0, 60)))
+            for _ in range(rng.randint(0, 3)):
+                at = rng.randrange(len(line) + 1)
+                line[at:at + rng.randint(0, 9)] = rng.randbytes(rng.randint(0, 2))
+            ending = heard(Heard(bytes(line)), 1.0, Texts())
+            self.assertIn(ending.status, STATUSES)
+            self.assertTrue(ending.status != "finished" or ending.text.strip())
 
     def test_a_child_that_cannot_be_started(self) -> None:
         """The system's words are in the result."""

@@ -24,7 +24,7 @@ FEW_SECONDS = 20.0  # for a machine under load; it takes a few hundredths
 
 @unittest.skipUnless(sys.platform == "linux", "looks into /proc")
 class LeavingTest(NurseryTest):
-    """A parent with three children, all busy with commands."""
+    """A parent with two children, both busy with commands."""
 
     BUSY: dict[str, Any] = {"tool_calls": [{"name": "run_command", "arguments": {"command": SLEEP}}]}
 
@@ -32,16 +32,16 @@ class LeavingTest(NurseryTest):
         "pattern": "(a+)+$", "regex": True}}]}  # takes for ever, in a process of its own
 
     def begin(self, *command: str) -> subprocess.Popen[str]:
-        """The parent, once all three commands are running."""
+        """The parent, once both commands are running."""
         child = {"replies": [self.SEARCH if command else self.BUSY]}
         (self.workspace / "a.txt").write_text("a" * 60 + "!", encoding="utf-8")
         order = delegate() if command else delegate(tools=["run_command"])
         task = self.write_task(replies=[{
-            "tool_calls": [order] * 3,
-            "children": {str(number): child for number in range(3)}}])
+            "tool_calls": [order] * 2,
+            "children": {str(number): child for number in range(2)}}])
         self.trace = self.folder / "parent.jsonl"
         return self.start(["-m", "mini_agent", *(command or ["run"]), str(task), "--workspace",
-                           str(self.workspace), "--trace", str(self.trace)], 7)
+                           str(self.workspace), "--trace", str(self.trace)], 5)
 
     def start(self, arguments: list[str], processes: int) -> subprocess.Popen[str]:
         """A program of Python, once so many processes have its mark."""
@@ -59,7 +59,7 @@ class LeavingTest(NurseryTest):
         deadline = time.monotonic() + FEW_SECONDS
         while not true():  # type: ignore[operator]
             self.assertLess(time.monotonic(), deadline, f"{what}: {running_with(self.mark)}")
-            time.sleep(0.01)
+            time.sleep(0.03)
 
     def ended_by(self, number: int, to_group: bool = False) -> tuple[int, Trace]:
         """Send the parent a signal: its exit status and its trace, once nobody is left."""
@@ -75,9 +75,9 @@ class LeavingTest(NurseryTest):
         status, trace = self.ended_by(signal.SIGINT, to_group=True)
         self.assertEqual(130, status)
         told = [record.get("event") or record["message"]["role"] for record in trace.records]
-        self.assertEqual(["subagent_end"] * 3 + ["interrupted"] + ["tool_result", "tool"] * 3
-                         + ["run_end"], told[-11:])
-        self.assertEqual(["killed"] * 3, [
+        self.assertEqual(["subagent_end"] * 2 + ["interrupted"] + ["tool_result", "tool"] * 2
+                         + ["run_end"], told[-8:])
+        self.assertEqual(["killed"] * 2, [
             told["status"] for told in payloads(trace.records, "subagent_end")])
         self.assertEqual([], list(pairing_faults(trace.messages())))
 
@@ -91,7 +91,7 @@ class LeavingTest(NurseryTest):
         self.wait_until(lambda: not running_with(self.mark), "something is left")
         records = read_trace(self.trace).records
         self.assertEqual([], list(audit([Line(*pair) for pair in enumerate(records, 1)])))
-        self.assertEqual(["killed"] * 3, [
+        self.assertEqual(["killed"] * 2, [
             told["status"] for told in payloads(records, "subagent_end")])
 
     def test_sigterm(self) -> None:
@@ -110,7 +110,7 @@ class LeavingTest(NurseryTest):
         parent = self.begin()
         child = min(pid for pid in running_with(self.mark) if pid != parent.pid)
         os.kill(child, signal.SIGKILL)
-        self.wait_until(lambda: len(running_with(self.mark)) == 5, "its command is left")
+        self.wait_until(lambda: len(running_with(self.mark)) == 3, "its command is left")
         parent.send_signal(signal.SIGKILL)
         parent.communicate(timeout=FEW_SECONDS)
 

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import json
+import subprocess
 import unittest
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+from mini_agent.cli import main
 from mini_agent.errors import UsageError
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.sources import find_sources
 from mini_agent.subagents.trails import child_trace, children_of, family_of, find_trace
 from mini_agent.trace import line
 
-from .support import ROOT, FolderTest, mini_agent
+from .support import ROOT, FolderTest
 
 TRACE = str(ROOT / "traces" / "reference" / "m4-trace.jsonl")
+
+
+def mini_agent(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command `mini-agent` in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = main(arguments)
+    return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
 
 
 def copy_of(folder: Path) -> Path:
