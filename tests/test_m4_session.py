@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import unittest
 from typing import Any
 
@@ -13,7 +15,7 @@ from mini_agent.tasks import load_task
 from mini_agent.trace import Record, read_trace
 
 from .nursery import LATE, NurseryTest, delegate
-from .support import payloads
+from .support import ROOT, payloads
 
 READ = {"name": "read_file", "arguments": {"path": "notes.txt"}}
 ASK = {"content": "I will ask."}
@@ -249,6 +251,36 @@ class EndingTest(NurseryTest):
         records = read_trace(self.run_folder / "children" / "1.jsonl").records
         self.assertEqual(["BAD_ARGUMENTS", "WRITE_NOT_GIVEN", "CHILD_MODEL_ERROR"],
                          [told["code"] for told in payloads(records, "tool_result")])
+
+
+class CommandTest(NurseryTest):
+    """`mini-agent child`, by hand: one line in, one line out."""
+
+    def child(self, line: bytes) -> subprocess.CompletedProcess[bytes]:
+        """Say one line to the command, and end its input."""
+        return subprocess.run([sys.executable, "-m", "mini_agent", "child"], input=line, cwd=ROOT,
+                              capture_output=True, timeout=60)
+
+    def test_a_request_gives_a_result(self) -> None:
+        """What a tool or a library prints is no part of it."""
+        request = {"name": "by hand", "language": "en", "system": "s", "task": "t", "pins": [],
+                   "workspace": str(self.workspace), "trace": str(self.folder / "child.jsonl"),
+                   "tools": ["list_files"], "writes": [], "steps": 5, "tokens": 10_000, "depth": 0,
+                   "start": {"task": "x"}, "model": {"script": script({"content": "hello"})}}
+        done = self.child(json.dumps(request).encode() + b"\n")
+        self.assertEqual((0, b""), (done.returncode, done.stderr))
+        result = json.loads(done.stdout)
+        self.assertEqual(("finished", "hello", 1), (
+            result["status"], result["text"], result["steps"]))
+        self.assertEqual("run_end", read_trace(self.folder / "child.jsonl").records[-1]["event"])
+
+    def test_what_is_no_request_is_one_line(self) -> None:
+        """Exit status 2, no traceback, nothing on standard output."""
+        for line, words in ((b"", b"no JSON"), (b"{\xff", b"no JSON"), (b"[]", b"must be object"),
+                            (b"{}", b"name is missing")):
+            done = self.child(line)
+            self.assertEqual((2, b"", 1), (done.returncode, done.stdout, done.stderr.count(b"\n")))
+            self.assertIn(words, done.stderr)
 
 
 class ScriptTest(NurseryTest):

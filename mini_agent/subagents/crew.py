@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from ..compression.tools import page_chars
 from ..errors import ToolError
 from ..messages import Call
 from ..tools.base import Answer, Tool, ToolBox
@@ -183,4 +184,5 @@ def _refuse(error: ToolError) -> str:
 def crew_tools(home: Home, tracer: Tracer, limits: Limits, **more: Any) -> list[Tool]:
     """The tools of an agent that may start sub-agents; `more` are further fields of `Crew`."""
     crew = Crew(home, tracer, limits, **more)
-    return [crew, ReadChild(home.folder, lambda: crew.count, home.workspace.texts)]
+    return [crew, ReadChild(home.folder, lambda: crew.count, home.workspace.texts,
+                            page_chars(home.window))]
