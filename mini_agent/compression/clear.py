@@ -53,14 +53,21 @@ class ToolResultClearing:
 
     def _old(self, view: View, scene: Scene) -> Iterator[int]:
         """View indexes of the results that may go, oldest first."""
-        every = [at for at, entry in enumerate(view.entries) if entry.message["role"] == "tool"]
-        old = set(every[:max(0, len(every) - self.keep)])
-        stop = last_answer(view)
-        for at, entry in results(view, scene):
+        stop = min(last_answer(view), newest_results(view, self.keep))
+        for at, entry in results(view, scene, stop):
             spared = entry.message["name"] in self.exempt or (
                 self.keep_errors and entry.message.get("error"))
-            if at in old and at < stop and not spared:
+            if not spared:
                 yield at
+
+
+def newest_results(view: View, count: int) -> int:
+    """View index where the newest `count` results begin; the end where it is 0."""
+    at = len(view)
+    while count > 0 and at > 0:
+        at -= 1
+        count -= view[at].message["role"] == "tool"
+    return at
 
 
 def last_answer(view: View) -> int:
@@ -125,16 +132,14 @@ def same_before(view: View, history: Sequence[Message], index: int) -> list[int]
     wanted = call_of(history, index)
     if wanted is None:
         return []
-    said = (wanted["name"], wanted["arguments"])
+    name, arguments = wanted["name"], wanted["arguments"]
     found: list[int | None] = []
     for entry in view.entries:
         if entry.stands_for and entry.stands_for[0] >= index:
             break
-        numbers = [number for number, made in enumerate(calls_of(entry.message))
-                   if (made["name"], made["arguments"]) == said]
-        if numbers:
-            places = results_of(history, entry.stands_for[0])
-            found += [places[number] for number in numbers]
+        for number, made in enumerate(entry.message.get("tool_calls", ())):
+            if made["name"] == name and made["arguments"] == arguments:
+                found.append(results_of(history, entry.stands_for[0])[number])
     return [at for at in found if at is not None and at < index]
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby, islice, pairwise
+from operator import sub
 from typing import ClassVar
 
 from ..errors import StrategyError
@@ -55,10 +56,10 @@ class SlidingWindow:
                 at for at in range(scene.protection.tail) if may_go(view[at], scene)
                 and not scene.pins.within(view[at].stands_for)))
         if self.variant == "whole_rounds":
-            return put_away(self.name, view, scene, list(free_groups(view, scene)), dropped_note)
-        free = list(free_groups(view, scene))
-        middle_first = free[self.keep_first:] + free[:self.keep_first]
-        return put_away(self.name, view, scene, middle_first, middle_note)
+            return put_away(self.name, view, scene, free_groups(view, scene), dropped_note)
+        free = free_groups(view, scene)
+        first = list(islice(free, self.keep_first))
+        return put_away(self.name, view, scene, chain(free, first), middle_note)
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Recall:
 
         Raises `StrategyError` where there is no store, or it cannot be written.
         """
-        change = put_away(self.name, view, scene, list(free_groups(view, scene)), store_note)
+        change = put_away(self.name, view, scene, free_groups(view, scene), store_note)
         if change is None:
             return None
         if scene.shelf is None:
@@ -113,25 +114,26 @@ def drop(name: str, view: View, scene: Scene, candidates: Iterable[int]) -> Chan
                   ) if gone else None
 
 
-def put_away(name: str, view: View, scene: Scene, free: Sequence[range],
+def put_away(name: str, view: View, scene: Scene, free: Iterator[range],
              note: Note) -> Change | None:
     """A change that takes out groups, in this order, until the goal is met.
 
     A note stands in place of each stretch; an earlier note is a group like any other,
     and its messages stand behind the next.
     """
-    count, need = 0, view.tokens - scene.goal
+    gone, need, group = list[int](), view.tokens - scene.goal, next(free, None)
     while True:
-        while count < len(free) and need > 0:
-            need -= sum(view[at].tokens for at in free[count])
-            count += 1
-        stretches = list(_stretches(view, sorted(at for group in free[:count] for at in group)))
+        while group is not None and need > 0:
+            gone.extend(group)
+            need -= sum(view[at].tokens for at in group)
+            group = next(free, None)
+        stretches = list(_stretches(view, sorted(gone)))
         affected = tuple(at for stretch in stretches for at in stretch)
         inserts = tuple(_notes(view, scene, stretches, note))
         left = view.tokens - sum(view[at].tokens for at in affected) + sum(
             entry.tokens for _, entry in inserts)
         need = left - scene.goal
-        if need <= 0 or count == len(free):
+        if need <= 0 or group is None:
             return Change(name, affected, inserts) if left < view.tokens else None
 
 
@@ -192,9 +194,11 @@ def _way_back(scene: Scene) -> str:
 
 def spans(indexes: Sequence[int], mark: str = "#") -> str:
     """Rising indexes as handles, runs of them as one: `#2-#5, #9`."""
-    runs = [[at for _, at in run] for _, run in groupby(enumerate(indexes), _offset)]
-    return ", ".join(f"{mark}{run[0]}" if len(run) == 1 else f"{mark}{run[0]}-{mark}{run[-1]}"
-                     for run in runs)
+    jumps = (at for at, by in enumerate(map(sub, indexes[1:], indexes), 1) if by > 1)
+    runs = [(indexes[start], indexes[stop - 1]) for start, stop in pairwise(
+        [0, *jumps, len(indexes)])] if indexes else []
+    return ", ".join(f"{mark}{first}" if first == last else f"{mark}{first}-{mark}{last}"
+                     for first, last in runs)
 
 
 def told(message: Message) -> str:

@@ -111,7 +111,7 @@ class Ladder:
         """Where a round goes on that a killed process had begun: (the level that it was at,
         the rungs that gained, the one to ask next)."""
         level, gained, start = 0, set[int](), 0
-        if turn.trigger not in ("stage", "threshold"):
+        if not self.state.taken or turn.trigger not in ("stage", "threshold"):
             return level, gained, start
         rungs = self._rungs()
         for old in self.state.taken:

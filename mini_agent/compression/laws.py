@@ -17,7 +17,7 @@ from typing import Any
 from ..errors import LawError
 from ..messages import Message, calls_of, pairing_faults
 from .pins import Pins
-from .view import Change, Entry, View
+from .view import Change, Entry, View, first_touched
 
 PAIRING, CONSERVATION, GAIN, PROTECTION = 1, 2, 3, 4
 
@@ -174,8 +174,21 @@ def _shortened_only(entry: Entry, standing: _Standing, protection: Protection) -
 def _pairing(before: View, after: View, change: Change, _: Protection) -> str:
     if _same_shape(before, change):
         return ""
-    fault = next(pairing_faults(after.messages()), None)
-    return f"message {fault[0]} of the view: {fault[1]}" if fault else ""
+    near = _near(before, after, change)
+    fault = next(pairing_faults([after[at].message for at in near]), None)
+    return f"message {near[fault[0]]} of the view: {fault[1]}" if fault else ""
+
+
+def _near(before: View, after: View, change: Change) -> range:
+    """The view indexes after a change that it can have torn: whole groups, with its neighbours."""
+    behind = min([len(before) - 1 - at for at in change.affected[-1:]]
+                 + [len(after) - 1 - at for at, _ in change.inserts[-1:]])
+    start, stop = first_touched(change) - 1, len(after) - behind
+    while start > 0 and after[start].message["role"] == "tool":
+        start -= 1
+    while stop < len(after) and after[stop].message["role"] == "tool":
+        stop += 1
+    return range(max(0, start), stop)
 
 
 def _same_shape(before: View, change: Change) -> bool:

@@ -10,9 +10,9 @@ What is left out: placeholders (`clear.py`) and files (`offload.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import ClassVar
 
 from ..errorlines import error_points
@@ -81,8 +81,8 @@ class ToolResultClipping:
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """One change for all results that get cheaper, None if there is none."""
         stop = rounds_start(view, self.keep_rounds)
-        long = (at for at, entry in results(view, scene)
-                if at < stop and len(entry.message["content"]) > self.min_chars)
+        long = (at for at, entry in results(view, scene, stop)
+                if len(entry.message["content"]) > self.min_chars)
         return shorten(self.name, view, scene, long, lambda entry: self._render(entry, scene))
 
     def _render(self, entry: Entry, scene: Scene) -> str:
@@ -144,12 +144,12 @@ def rounds_start(view: View, rounds: int) -> int:
     return at
 
 
-def results(view: View, scene: Scene) -> Iterable[tuple[int, Entry]]:
-    """(view index, entry) of each whole tool result that may be shortened."""
+def results(view: View, scene: Scene, stop: int | None = None) -> Iterator[tuple[int, Entry]]:
+    """(view index, entry) of each whole tool result before `stop` that may be shortened."""
     start = scene.sent if scene.frozen else 0
-    stop = len(view) if scene.protection.shorten_tail else scene.protection.tail
-    for at in range(start, stop):
-        entry = view[at]
+    end = len(view) if scene.protection.shorten_tail else scene.protection.tail
+    shown = islice(view.entries, start, end if stop is None else min(stop, end))
+    for at, entry in enumerate(shown, start):
         if entry.how == "verbatim" and entry.message["role"] == "tool":
             yield at, entry
 

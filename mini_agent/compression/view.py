@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, islice, pairwise, takewhile
+from operator import attrgetter, is_
 from typing import Any
 
 from ..messages import Message
 
 HOW = ("verbatim", "shortened", "summary", "attached")
+_TOKENS = attrgetter("tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class View:
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.entries = list(entries)
-        self.tokens = sum(entry.tokens for entry in self.entries)
+        self.tokens = sum(map(_TOKENS, self.entries))
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -70,6 +72,12 @@ class View:
         """What is sent."""
         return [entry.message for entry in self.entries]
 
+    def tokens_before(self, index: int) -> int:
+        """Tokens of the entries before `index`, added up on the shorter side of it."""
+        if index <= len(self) // 2:
+            return sum(map(_TOKENS, islice(self.entries, index)))
+        return self.tokens - sum(map(_TOKENS, islice(self.entries, index, None)))
+
 
 def apply(view: View, change: Change) -> View:
     """The view without the affected entries, each new one inserted at its place.
@@ -77,14 +85,17 @@ def apply(view: View, change: Change) -> View:
     ValueError where the change does not fit: an index that is not there, or not rising.
     """
     _check_fit(view, change)
-    gone = set(change.affected)
-    kept = (entry for index, entry in enumerate(view.entries) if index not in gone)
-    after: list[Entry] = []
+    gaps = pairwise([-1, *change.affected, len(view)])
+    kept = list(chain.from_iterable(view.entries[one + 1:other] for one, other in gaps))
+    after, taken = View(), 0  # not counted again: only what changes makes a difference
     for at, entry in change.inserts:
-        after.extend(next(kept) for _ in range(at - len(after)))
-        after.append(entry)
-    after.extend(kept)
-    return View(after)
+        start, taken = taken, taken + at - len(after)
+        after.entries += kept[start:taken]
+        after.entries.append(entry)
+    after.entries += kept[taken:]
+    after.tokens = (view.tokens - sum(view[at].tokens for at in change.affected)
+                    + sum(entry.tokens for _, entry in change.inserts))
+    return after
 
 
 def _check_fit(view: View, change: Change) -> None:
@@ -110,17 +121,17 @@ def dropped_by(view: View, change: Change) -> tuple[int, ...]:
 
 def prefix_kept(view: View, change: Change) -> int:
     """Tokens of the whole entries before the first one that `change` touches."""
-    return sum(entry.tokens for entry in view.entries[:first_touched(change)])
+    return view.tokens_before(first_touched(change))
+
+
+def alike(before: Iterable[Entry], after: Iterable[Entry]) -> int:
+    """How many leading entries of the one are those of the other."""
+    return sum(takewhile(bool, map(is_, before, after)))
 
 
 def same_prefix(before: Sequence[Entry], after: Sequence[Entry]) -> int:
     """Tokens of the leading entries that two views have in common."""
-    tokens = 0
-    for old, new in zip(before, after):
-        if old is not new and old != new:
-            break
-        tokens += old.tokens
-    return tokens
+    return sum(map(_TOKENS, islice(before, alike(before, after))))
 
 
 def first_touched(change: Change) -> int:

@@ -15,13 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from operator import is_
 from typing import Any
 
 from ..compression.budget import Budget, make_budget
 from ..compression.index import HistoryIndex
 from ..compression.laws import faults
 from ..compression.policies import Policy
-from ..compression.view import Entry, View, apply, from_payload, same_prefix
+from ..compression.view import Entry, View, alike, apply, from_payload, same_prefix
 from ..compression.window import ContextWindow
 from ..errors import ContextOverflowError
 from ..messages import Message
@@ -159,7 +161,10 @@ def replay(recording: Recording, trials: Sequence[Trial],
 
 def difference(before: View, after: View) -> tuple[list[Entry], list[Entry]]:
     """The entries that only the one and only the other view has, in order."""
-    old = {id(entry) for entry in before.entries}
-    new = {id(entry) for entry in after.entries}
-    return ([entry for entry in before.entries if id(entry) not in new],
-            [entry for entry in after.entries if id(entry) not in old])
+    head = alike(before.entries, after.entries)
+    tail = alike(reversed(before.entries[head:]), reversed(after.entries[head:]))
+    gone = before.entries[head:len(before) - tail]
+    made = after.entries[head:len(after) - tail]
+    old, new = set(map(id, gone)), set(map(id, made))
+    return ([entry for entry in gone if id(entry) not in new],
+            [entry for entry in made if id(entry) not in old])
