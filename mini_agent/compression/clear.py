@@ -81,7 +81,7 @@ def last_answer(view: View) -> int:
 def placeholder(entry: Entry, view: View, scene: Scene) -> str:
     """What stands in the place of a cleared result: one line."""
     index, content = entry.stands_for[0], entry.message["content"]
-    before = same_before(view, scene.history, index)
+    before = same_before(view, scene, index)
     same = scene.texts(
         "cleared_again", count=len(before) + 1, index=before[-1], was=scene.texts(
             "cleared_equal" if scene.history[before[-1]]["content"] == content
@@ -127,10 +127,10 @@ def first_sentence(text: str) -> str:
     return sentence if len(sentence) <= ANSWER_CHARS else sentence[:ANSWER_CHARS] + "..."
 
 
-def same_before(view: View, history: Sequence[Message], index: int) -> list[int]:
+def same_before(view: View, scene: Scene, index: int) -> list[int]:
     """The results before `index` of calls in the view that are the same as its own."""
-    wanted = call_of(history, index)
-    if wanted is None:
+    history, wanted = scene.history, call_of(scene.history, index)
+    if wanted is None or not scene.index.repeated(wanted):
         return []
     name, arguments = wanted["name"], wanted["arguments"]
     found: list[int | None] = []

@@ -14,12 +14,12 @@ worth (`chances.py`), which lines are chosen (`coverage.py`).
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import islice
 
 from ..actions import described, kind, target
-from ..messages import Message, calls_of, text_of
+from ..messages import Call, Message, calls_of, text_of
 from ..words import GENERAL, pieces, words
 from .units import BARE, kind_of, units
 
@@ -63,6 +63,8 @@ class HistoryIndex:
         self._line_numbers: dict[str, int] = {}
         self._word_numbers: dict[str, int | None] = {}  # None: a word that tells nothing
         self._recently: dict[int, None] = {}            # words that the assistant used, newest last
+        self._asked: Counter[Hashable] = Counter()      # calls, by what equal ones have alike
+        self._asked_to = 0
         self._open: dict[str, deque[tuple[str, str, str]]] = {}  # calls without a result, by id
 
     def __len__(self) -> int:
@@ -75,6 +77,13 @@ class HistoryIndex:
             self._take_words(index, message)
             self._take_calls(index, message)
         return self
+
+    def repeated(self, made: Call) -> bool:
+        """Whether a call may have been made twice; where it is False it was not."""
+        for at in range(self._asked_to, len(self._history)):
+            self._asked.update(map(_likeness, calls_of(self._history[at])))
+        self._asked_to = len(self._history)
+        return self._asked[_likeness(made)] != 1
 
     def words_of(self, text: str) -> Iterator[int]:
         """The numbers of the words in a text of any size that some message has."""
@@ -158,3 +167,10 @@ class HistoryIndex:
         for made, label in zip(calls, labels):
             self._open.setdefault(made["id"], deque()).append((label, target(made), kind(made)))
         self.labels.append("; ".join(labels[:2]) + "; ..." * (len(labels) > 2))
+
+
+def _likeness(made: Call) -> Hashable:
+    """The same for calls that are equal: the name, the keys, and all plain values."""
+    return made["name"], frozenset(
+        (key, None if isinstance(value, (dict, list)) else value)
+        for key, value in made["arguments"].items())

@@ -10,9 +10,10 @@ What is left out: placeholders (`clear.py`) and files (`offload.py`).
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from typing import ClassVar
 
 from ..errorlines import error_points
@@ -148,10 +149,11 @@ def results(view: View, scene: Scene, stop: int | None = None) -> Iterator[tuple
     """(view index, entry) of each whole tool result before `stop` that may be shortened."""
     start = scene.sent if scene.frozen else 0
     end = len(view) if scene.protection.shorten_tail else scene.protection.tail
-    shown = islice(view.entries, start, end if stop is None else min(stop, end))
-    for at, entry in enumerate(shown, start):
-        if entry.how == "verbatim" and entry.message["role"] == "tool":
-            yield at, entry
+    whole = view.whole_results
+    first = bisect_left(whole, start)
+    last = bisect_left(whole, end if stop is None else min(stop, end))
+    for at in whole[first:last]:
+        yield at, view[at]
 
 
 def shorten(name: str, view: View, scene: Scene, which: Iterable[int],

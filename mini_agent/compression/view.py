@@ -8,6 +8,7 @@ can be had again from its trace alone (`state.py`).
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise, takewhile
@@ -56,6 +57,7 @@ class View:
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.entries = list(entries)
         self.tokens = sum(map(_TOKENS, self.entries))
+        self._whole: list[int] | None = None
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -65,8 +67,27 @@ class View:
 
     def append(self, entry: Entry) -> None:
         """A new message comes in, at the end and verbatim."""
+        if self._whole is not None and _is_whole_result(entry):
+            self._whole.append(len(self))
         self.entries.append(entry)
         self.tokens += entry.tokens
+
+    @property
+    def whole_results(self) -> list[int]:
+        """Indexes of the tool results that stand as they are; found once, then kept up."""
+        if self._whole is None:
+            self._whole = [at for at, entry in enumerate(self.entries) if _is_whole_result(entry)]
+        return self._whole
+
+    def hand_on(self, after: View, change: Change) -> None:
+        """Let the view after a change know its whole results, if this one does."""
+        if self._whole is None:
+            return
+        gone = set(change.affected)
+        gaps = [place - number for number, (place, _) in enumerate(change.inserts)]
+        ranks = (at - bisect_left(change.affected, at) for at in self._whole if at not in gone)
+        after._whole = sorted([*(rank + bisect_right(gaps, rank) for rank in ranks),
+                               *(at for at, entry in change.inserts if _is_whole_result(entry))])
 
     def messages(self) -> list[Message]:
         """What is sent."""
@@ -77,6 +98,10 @@ class View:
         if index <= len(self) // 2:
             return sum(map(_TOKENS, islice(self.entries, index)))
         return self.tokens - sum(map(_TOKENS, islice(self.entries, index, None)))
+
+
+def _is_whole_result(entry: Entry) -> bool:
+    return entry.how == "verbatim" and entry.message["role"] == "tool"
 
 
 def apply(view: View, change: Change) -> View:
@@ -95,6 +120,7 @@ def apply(view: View, change: Change) -> View:
     after.entries += kept[taken:]
     after.tokens = (view.tokens - sum(view[at].tokens for at in change.affected)
                     + sum(entry.tokens for _, entry in change.inserts))
+    view.hand_on(after, change)
     return after
 
 
@@ -125,13 +151,18 @@ def prefix_kept(view: View, change: Change) -> int:
 
 
 def alike(before: Iterable[Entry], after: Iterable[Entry]) -> int:
-    """How many leading entries of the one are those of the other."""
+    """How many leading entries are the very same in both."""
     return sum(takewhile(bool, map(is_, before, after)))
 
 
 def same_prefix(before: Sequence[Entry], after: Sequence[Entry]) -> int:
     """Tokens of the leading entries that two views have in common."""
-    return sum(map(_TOKENS, islice(before, alike(before, after))))
+    tokens = 0
+    for old, new in zip(before, after):
+        if old is not new and old != new:
+            break
+        tokens += old.tokens
+    return tokens
 
 
 def first_touched(change: Change) -> int:

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
-from operator import is_
+from itertools import filterfalse
 from typing import Any
 
 from ..compression.budget import Budget, make_budget
@@ -163,8 +162,7 @@ def difference(before: View, after: View) -> tuple[list[Entry], list[Entry]]:
     """The entries that only the one and only the other view has, in order."""
     head = alike(before.entries, after.entries)
     tail = alike(reversed(before.entries[head:]), reversed(after.entries[head:]))
-    gone = before.entries[head:len(before) - tail]
-    made = after.entries[head:len(after) - tail]
-    old, new = set(map(id, gone)), set(map(id, made))
-    return ([entry for entry in gone if id(entry) not in new],
-            [entry for entry in made if id(entry) not in old])
+    old, new = ({id(entry): entry for entry in view.entries[head:len(view) - tail]}
+                for view in (before, after))
+    return ([old[key] for key in filterfalse(new.__contains__, old)],
+            [new[key] for key in filterfalse(old.__contains__, new)])
