@@ -6,9 +6,9 @@ import unittest
 from mini_agent.compression.index import HistoryIndex
 from mini_agent.compression.laws import PAIRING, Protection, faults
 from mini_agent.compression.policies import find_policy
-from mini_agent.compression.view import Change, Entry, View, apply
+from mini_agent.compression.view import Change, Entry, View, apply, same_prefix
 from mini_agent.lab.recording import Recording
-from mini_agent.lab.replay import Trial, difference, replay, same_prefix
+from mini_agent.lab.replay import Trial, difference, replay
 from mini_agent.messages import assistant, call, pairing_faults, system, text_of, tool_result, user
 from mini_agent.tokens import estimator
 
@@ -105,7 +105,7 @@ class KeptUpTest(unittest.TestCase):
             same = next((at for at, (one, other) in enumerate(zip(view.entries, after.entries))
                          if one is not other), min(len(view), len(after)))
             self.assertEqual(sum(entry.tokens for entry in view.entries[:same]),
-                             same_prefix(view, after, len(view)))
+                             same_prefix(view.entries, after.entries))
 
     def test_a_torn_pair_is_found_in_the_neighbourhood_of_the_change(self):
         """The law names the same message and fault as a look at the whole view does."""
