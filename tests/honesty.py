@@ -77,7 +77,9 @@ class Checker:
 
     def body(self, rows: Sequence[str]) -> list[str]:
         """The rows under a header, without the pins that are carried below."""
-        stop = next((at for at, row in enumerate(rows) if row == self._marks["pins_header"]), None)
+        pins = [self.patterns[key] for key in CLAIMS if key.startswith("pin_")]
+        stop = next((at for at in range(len(rows) - 2, -1, -1) if rows[at] == self._marks[
+            "pins_header"] and any(pin.match(rows[at + 1]) for pin in pins)), None)
         return [] if list(rows[:stop]) == [""] else list(rows[:stop])
 
     # What verifies a claim: (fields, entry, the rows below) -> what is wrong with it.
@@ -106,9 +108,10 @@ class Checker:
         """Head and tail are the beginning and the end of the original, and there is a middle."""
         yield from self.original(said, entry)
         content, text = self.history[entry.stands_for[0]]["content"], "\n".join(self.body(rows))
-        head, gap, tail = text.partition(f"\n{self._marks['aging_gap']}\n")
-        if not (gap and content.startswith(head) and content.endswith(tail)
-                and len(head) + len(tail) <= len(content)):
+        gap = f"\n{self._marks['aging_gap']}\n"
+        cuts = (found.span() for found in re.finditer(f"(?={re.escape(gap)})", text))
+        if not any(content.startswith(text[:at]) and content.endswith(text[at + len(gap):])
+                   and len(text) - len(gap) <= len(content) for at, _ in cuts):
             yield "what stands below is not its head and tail"
 
     def clipped(self, said: Fields, entry: Entry, rows: Sequence[str]) -> Iterator[str]:
