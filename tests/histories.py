@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from mini_agent.compression.pins import KINDS
@@ -54,8 +55,8 @@ class Case:
 
 def random_case(seed: int, **fixed: Any) -> Case:
     """The case of this seed; `fixed` are fields that are not left to chance."""
-    rng = random.Random(seed)
-    messages = tuple(random_messages(rng))
+    messages = _messages(seed)
+    rng = random.Random(seed + 1)
     estimate = fixed.setdefault("estimate", rng.choice(("published", "chars4")))
     total = estimator(estimate)(messages)
     fixed.setdefault("window", max(1, int(total * rng.choice((.15, .3, .5, .7, .9, 1.1)))))
@@ -66,6 +67,11 @@ def random_case(seed: int, **fixed: Any) -> Case:
         ("user_share", rng.choice((1.0, 1.0, .3, .1)))))
     fixed.setdefault("tools", rng.choice(((), ("read_result", "recall"))))
     return Case(messages, **fixed)
+
+
+@lru_cache(2_000)
+def _messages(seed: int) -> tuple[Message, ...]:
+    return tuple(random_messages(random.Random(seed)))
 
 
 def with_acts(case: Case, seed: int) -> Case:

@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from string import Formatter
 from typing import Any
@@ -78,8 +79,8 @@ class Checker:
     def body(self, rows: Sequence[str]) -> list[str]:
         """The rows under a header, without the pins that are carried below."""
         pins = [self.patterns[key] for key in CLAIMS if key.startswith("pin_")]
-        stop = next((at for at in range(len(rows) - 2, -1, -1) if rows[at] == self._marks[
-            "pins_header"] and any(pin.match(rows[at + 1]) for pin in pins)), None)
+        stop = next((at for at, row in enumerate(rows[:-1]) if row == self._marks["pins_header"]
+                     and any(pin.match(rows[at + 1]) for pin in pins)), None)
         return [] if list(rows[:stop]) == [""] else list(rows[:stop])
 
     # What verifies a claim: (fields, entry, the rows below) -> what is wrong with it.
@@ -293,6 +294,7 @@ CLAIMS: dict[str, Callable[[Checker, Fields, Entry, Sequence[str]], Iterator[str
         "constraint", "parameter", "error_fix", "assumption")}}
 
 
+@cache
 def patterns(language: str) -> dict[str, re.Pattern[str]]:
     """A pattern for each claim, made of its text: numbers are numbers, the rest is free."""
     at = LANGUAGES.index(language)

@@ -72,6 +72,17 @@ class Pinning(unittest.TestCase):
             self.assertTrue(any(RULE in message["content"] for message in request), step)
         self.assertGreater(made.state.rounds, 2)
 
+    def test_pins_that_are_set_later_stand_under_one_header(self) -> None:
+        """What was shortened already gets a line more for each, and no second header."""
+        history = [*head(), *rounds(1, "row\n" * 300 + f"{RULE}\nthe port is 80\n" + "row\n" * 300)]
+        made = window(600, "tool_result_aging")
+        made.before_model_call(history, 0)
+        made.pin(Pin(3, RULE), 0, "user")
+        made.pin(Pin(3, "the port is 80", "parameter"), 0, "user")
+        self.assertEqual(made.view[3].message["content"].split("\n")[-3:],
+                         ["Pinned, word for word:", f"- constraint: {RULE}",
+                          "- parameter: the port is 80"])
+
     def test_an_assumption_stays_marked_as_not_verified(self) -> None:
         """Also where a summary quotes its words without the mark."""
         history = [*head(), *rounds(1, "x\n" * 450, said="The port is 8080")]

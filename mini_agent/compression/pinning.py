@@ -56,7 +56,8 @@ def put_back(pin: Pin, state: WindowState) -> Change | None:
         if pin.index not in old.stands_for or old.message == state.history[pin.index] \
                 or state.pins.stands_in(pin, old.message["content"]):
             continue
-        text = replace(state.pins, pins=(pin,)).carry(old.message["content"], old.stands_for)
+        pins = replace(state.pins, pins=(*state.pins.pins, pin))
+        text = pins.carry(old.message["content"], old.stands_for)
         message = {**old.message, "content": text}
         entry = replace(old, message=message, tokens=state.estimate.message(message))
         return Change("pin", (at,), ((at, entry),))

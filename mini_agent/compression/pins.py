@@ -44,10 +44,13 @@ class Pins:
 
     def carry(self, text: str, indexes: Iterable[int]) -> str:
         """`text`, with every pin of these messages that it lacks put under it."""
-        missing = [pin for pin in self.within(indexes) if not self.stands_in(pin, text)]
+        here = self.within(indexes)
+        missing = [pin for pin in here if not self.stands_in(pin, text)]
         if not missing:
             return text
-        return "\n".join([text, self.texts("pins_header"), *map(self.line, missing)])
+        header = self.texts("pins_header")
+        begun = any(f"\n{header}\n{self.line(pin)}" in text for pin in here)
+        return "\n".join([text, *([] if begun else [header]), *map(self.line, missing)])
 
     def stands_in(self, pin: Pin, text: str) -> bool:
         """Whether `text`, which took the place of the pin's message, still says it."""
