@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..compression.marks import marked
 from ..compression.pins import KINDS
 from ..errors import UsageError
 from ..models.base import ParentModel
@@ -108,8 +109,10 @@ def run_request(request: Mapping[str, Any]) -> Ending:
     script = request["model"].get("script", {})
     own = {key: script[key] for key in ("policy", "threshold", "window", "compression")
            if key in script}
-    task = Task(name=request["name"], system=request["system"], task=request["task"], replies=[],
-                language=request["language"], pins=request["pins"], place=request["name"], **own)
+    # Marks and not pins of the task: one that does not fit into this window is still said.
+    brief = "\n".join([request["task"], *(marked(**pin) for pin in request["pins"])])
+    task = Task(name=request["name"], system=request["system"], task=brief, replies=[],
+                language=request["language"], place=request["name"], **own)
     governance = govern(task) if own else recorded(request["start"], request["name"])
     trace, tally, give_up = Path(request["trace"]), Tally(), GiveUp(texts)
     grant = Grant(tuple(request["tools"]), tuple(request["writes"]),
