@@ -12,7 +12,7 @@ from mini_agent.compression.pins import Pin
 from mini_agent.compression.view import Entry
 from mini_agent.compression.window import ContextWindow
 from mini_agent.errors import ContextOverflowError
-from mini_agent.messages import (Message, assistant, call, system, text_of, tool_result, user)
+from mini_agent.messages import Message, assistant, call, system, text_of, tool_result, user
 from mini_agent.trace import Record
 
 from .histories import Case, as_code, random_case, shrink
@@ -56,8 +56,8 @@ def _session(rng: random.Random, steps: int, chinese: bool) -> Iterator[Message]
 
 
 def _code(rng: random.Random, step: int) -> str:
-    return "\n".join(f"    name_{step}_{row} = load_{rng.randrange(7)}(value_{rng.randrange(step + 1)})"
-                     for row in range(rng.randrange(3, 60)))
+    return "\n".join(f"    name_{step}_{row} = load_{rng.randrange(7)}"
+                     f"(value_{rng.randrange(step + 1)})" for row in range(rng.randrange(3, 60)))
 
 
 def govern(messages: list[Message], limit: int, policy: str = "digest",
@@ -144,8 +144,8 @@ class Claims(unittest.TestCase):
     def test_the_card_tells_files_words_and_failures_with_their_handles(self) -> None:
         """Each line of the card points at a message where it is so."""
         messages = session(50)
-        made, _ = govern(messages, 4_000)
-        text = digests(made)[0].message["content"]
+        governed, _ = govern(messages, 4_000)
+        text = digests(governed)[0].message["content"]
         files = re.findall(r"^(src/part_\d+\.py): (.*)$", text, re.M)
         self.assertTrue(files)
         for path, what in files:
@@ -153,7 +153,8 @@ class Claims(unittest.TestCase):
                 for index in map(int, re.findall(r"\d+", handles)):
                     done = {"changed": "edit_file", "read": "read_file"}[name]
                     self.assertEqual(messages[index]["name"], done)
-                    self.assertEqual(messages[index - 1]["tool_calls"][0]["arguments"]["path"], path)
+                    made = messages[index - 1]["tool_calls"][0]
+                    self.assertEqual(made["arguments"]["path"], path)
         failed = re.findall(r"^#(\d+) run_command .*: (.*TypeError.*)$", text, re.M)
         self.assertTrue(failed)
         for index, line in failed:
@@ -214,8 +215,9 @@ class Keeping(unittest.TestCase):
         standing = sorted(index for entry in made.view.entries for index in entry.stands_for)
         self.assertEqual(standing, list(range(len(messages))))
         newest = max(set(range(2, len(messages), 2)) - set(whole))
-        self.assertIn(f"#{newest}: request {newest // 2 - 1}:",
-                      digests(made)[0].message["content"])
+        text = digests(made)[0].message["content"]
+        self.assertIn(f"#{newest}: request {newest // 2 - 1}:", text)
+        self.assertRegex(text, r"What the user said before that:\n#\d+ #\d+")
 
     def test_a_digest_has_at_most_its_share_of_the_window(self) -> None:
         """However long the session, 50 % (35, 20) of the window are not exceeded."""

@@ -49,7 +49,8 @@ class Hindsight(FolderTest):
         """Folded from the records, under two policies, it equals the row of a replay."""
         messages = session(60, seed=5)
         for n in range(30):  # names that were read once, long ago
-            messages += [assistant("", [call(f"g{n}", "search", {"query": f"name_{n}_0 name_{n}_2"})]),
+            query = {"query": f"name_{n}_0 name_{n}_2"}
+            messages += [assistant("", [call(f"g{n}", "search", query)]),
                          tool_result(f"g{n}", "search", "found")]
         for policy in ("digest_minimal", "digest_lean"):
             found = own_evidence(lived(messages, policy, 1_500), WindowState(estimator("runs")))
@@ -67,12 +68,14 @@ class Hindsight(FolderTest):
             model = Speaker([*(counting(n) for n in range(30)), Reply("done")])
             folder = self.folder / str(window)
             folder.mkdir()
-            live, file = started(folder, model, "Count.", window=window, policy="digest", extra=(Counter(),))
+            live, file = started(folder, model, "Count.", window=window, policy="digest",
+                                 extra=(Counter(),))
             with file:
                 live.finish(live.turn("Count."))
             records = read_trace(live.path).records
             events = [record.get("event") for record in records]
-            self.assertEqual([event for event in events if event in ("evidence", "run_end")], wanted)
+            self.assertEqual([event for event in events if event in ("evidence", "run_end")],
+                             wanted)
             self.assertEqual(events[-1], "run_end")
             if len(wanted) > 1:
                 self.assertEqual(set(records[-2]["payload"]), {

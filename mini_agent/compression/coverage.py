@@ -21,7 +21,7 @@ from .units import BARE, PLAIN
 
 HEADING = 10   # tokens of the handle over the first line of a message
 PLAIN_CHANCE = dict(CHANCES.line)[PLAIN]
-REACH = 6      # so many times the room of what is kept are the newest lines looked at
+REACH = 4      # so many times the room of what is kept are the newest lines looked at
 USED = 2_000   # words; of those used last, the lines are looked at wherever they stand
 
 

@@ -52,8 +52,8 @@ class CoverageDigest:
         room = int(self.digest * window * min(1.0, goal / (scene.budget.target or goal)))
         tail = tail_start(view, scene, goal - room)
         old = [at for at in range(tail) if not stays(view[at], scene)]
-        if all(view[at].how == "summary" for at in old):
-            return None
+        if all(view[at].how in ("summary", "attached") for at in old):
+            return None  # nothing new
         before = sum(view[at].tokens for at in old)
         rest = goal - (view.tokens - before)
         limit = min(before - 1, max(window // LEAST, min(room, rest)))

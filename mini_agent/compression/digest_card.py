@@ -26,23 +26,36 @@ LOOKED = 200   # messages that are looked through for what was said and what fai
 def card(scene: Scene, covered: Sequence[int], room: int) -> list[str]:
     """The lines of a card of at most `room` tokens about these messages (rising).
 
-    Where it would be larger, the longest part loses its oldest line, and so on.
+    Where it would be larger, the longest part loses its oldest line, and so on; what the
+    user said counts half.
     """
     parts = {key: list(islice(found(scene, covered), most)) for key, found, most in (
-        ("digest_users", _users, USERS), ("digest_files", _files, FILES),
-        ("digest_said", _said, SAID), ("digest_errors", _errors, ERRORS))}
+        ("digest_users", _users, USERS), ("digest_earlier", _earlier, 1),
+        ("digest_files", _files, FILES), ("digest_said", _said, SAID),
+        ("digest_errors", _errors, ERRORS))}
     while any(parts.values()):
         lines = [line for key, part in parts.items() if part for line in (scene.texts(key), *part)]
         if scene.estimate.text("\n".join(lines)) <= room:
             return lines
-        max(parts.values(), key=len).pop()
+        longest = max(parts, key=lambda key: len(parts[key]) / (2 if key == "digest_users" else 1))
+        parts[longest].pop()
     return []
 
 
+def _said_by_users(scene: Scene, covered: Sequence[int]) -> Iterator[int]:
+    return (index for index in reversed(scene.index.users) if _has(covered, index))
+
+
 def _users(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
-    for index in reversed(scene.index.users):
-        if _has(covered, index):
-            yield f"#{index}: {clip(scene.history[index]['content'])}"
+    for index in _said_by_users(scene, covered):
+        yield f"#{index}: {clip(scene.history[index]['content'])}"
+
+
+def _earlier(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
+    """The handles of what the user said before that, on one line."""
+    handles = [f"#{index}" for index in islice(_said_by_users(scene, covered), USERS, None)]
+    if handles:
+        yield clip(" ".join(handles))
 
 
 def _files(scene: Scene, covered: Sequence[int]) -> Iterator[str]:

@@ -37,7 +37,7 @@ def frontier_svg(study: Study) -> str:
     every = [point for found in points.values() for point in found.values()]
     right = max([1.0, *(cost for cost, _ in every)])
     bottom = min([.5, *(far for _, far in every)])
-    panels = [_panel(number, f"window {window}, {study.cell(window, 'digest')['sessions']} sessions",
+    panels = [_panel(number, f"window {window}, {len(study.counted(window))} sessions",
                      points[window], right, bottom) for number, window in enumerate(points)]
     return _PAGE.substitute(width=LEFT + len(panels) * (WIDTH + GAP), height=TOP + HEIGHT + 40,
                             left=LEFT, panels="\n".join(panels))

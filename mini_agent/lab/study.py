@@ -57,6 +57,10 @@ class Study:
         """The windows of the table at which a session counts."""
         return list(dict.fromkeys(row["window"] for row in self.summary if row["sessions"]))
 
+    def counted(self, window: int) -> list[dict[str, Any]]:
+        """The results of the sessions that count at a window."""
+        return [result for result in self.results if counts(result, window)]
+
     def cell(self, window: int, policy: str) -> Row:
         """The row of the table for a window and policy."""
         return next(row for row in self.summary
@@ -80,9 +84,7 @@ class Study:
     def pairs(self, window: int, ours: str, theirs: str, measure: str) -> list[Pair]:
         """The sessions that count at a window, in their order."""
         found = []
-        for result in self.results:
-            if not counts(result, window):
-                continue
+        for result in self.counted(window):
             values = {row["policy"]: row[measure] for row in result["rows"]
                       if row["window"] == window}
             if values[ours] is not None and values[theirs] is not None:
@@ -92,8 +94,7 @@ class Study:
     def sentences(self) -> Iterator[str]:
         """What the table does not say by itself, a sentence at a time."""
         for window in self.windows:
-            sessions = self.cell(window, "digest")["sessions"]
-            yield f"Window {window}, {sessions} sessions that count:"
+            yield f"Window {window}, {len(self.counted(window))} sessions that count:"
             for measure in (FAR, CONTEXT):
                 best = self.best_known(window, measure)
                 yield (f"digest against {best}, the known policy with the most "

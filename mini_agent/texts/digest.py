@@ -8,6 +8,7 @@ DIGEST: dict[str, tuple[str, str]] = {
         "them; [#N ...] says which message those under it are from; {way_back}",
         "[{count} 条消息的摘录,#{first} 至 #{last}] 逐字摘抄的行,并非全部;[#N ...] 表示其下各行出自哪条消息;{way_back}"),
     "digest_users": ("What the user said, the newest first:", "用户说过的话,最近的在前:"),
+    "digest_earlier": ("What the user said before that:", "用户更早说过的话:"),
     "digest_files": ("Files, the one touched last first:", "文件,最近用到的在前:"),
     "digest_changed": ("changed {where}", "改于 {where}"),
     "digest_read": ("read {where}", "读于 {where}"),
