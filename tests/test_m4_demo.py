@@ -40,6 +40,16 @@ parent                  ▁0  ▁0                  ▁6
 """
 
 
+class ReadmeTest(unittest.TestCase):
+    """What the READMEs say of this run."""
+
+    def test_both_readmes_show_the_figures_of_the_run(self) -> None:
+        """The table stands in them to the letter; that it is printed, a test below holds."""
+        table = FIGURES.partition("(requests")[0]
+        for name in ("README.md", "README.zh-CN.md"):
+            self.assertIn(f"```\n{table}```\n", (ROOT / name).read_text("utf-8"), name)
+
+
 class DemoTest(unittest.TestCase):
     """One run of the driver, read from all sides."""
 
