@@ -184,24 +184,26 @@ class ChildTest(NurseryTest):
 class EndingTest(NurseryTest):
     """Every ending of a child has its word, its code and its numbers."""
 
-    def ended(self, child: dict[str, Any], **arguments: Any) -> tuple[str, str]:
-        """(status, the first line of the result) of one child."""
-        outcome, records = self.real(asked(delegate(**arguments), child), END)
+    def ended(self, *children: tuple[dict[str, Any], dict[str, Any]]) -> list[tuple[str, str]]:
+        """(status, result) of children with these scripts and orders, all of one reply."""
+        outcome, records = self.real(
+            {**ASK, "tool_calls": [delegate(**order) for _, order in children],
+             "children": {str(at): child for at, (child, _) in enumerate(children)}}, END)
         self.assertTrue(outcome.done)
-        end, = payloads(records, "subagent_end")
-        result = next(record["message"] for record in records if record["type"] == "message"
-                      and record["message"]["role"] == "tool")
-        code = result.get("error", {}).get("code")
-        self.assertEqual(None if end["status"] == "finished" else f"CHILD_{end['status'].upper()}",
-                         code)
-        return end["status"], result["content"]
+        results = [record["message"] for record in records if record["type"] == "message"
+                   and record["message"]["role"] == "tool"]
+        ends = [end["status"] for end in payloads(records, "subagent_end")]
+        for status, result in zip(ends, results, strict=True):
+            self.assertEqual(None if status == "finished" else f"CHILD_{status.upper()}",
+                             result.get("error", {}).get("code"))
+        return [(status, result["content"]) for status, result in zip(ends, results)]
 
     def test_endings_that_the_loop_of_the_child_owns(self) -> None:
         """Limits, overflow and model faults each come back as themselves."""
         look = {"tool_calls": [{"name": "list_files", "arguments": {}}]}
         big = {"tool_calls": [{"name": "read_file", "arguments": {"path": "big.txt"}}]}
         (self.workspace / "big.txt").write_text("word " * 9_000, encoding="utf-8")
-        for child, arguments, status, words in (
+        cases: tuple[tuple[dict[str, Any], dict[str, Any], str, str], ...] = (
                 (script(END), {}, "finished", "done"),
                 (script(*[look] * 9), {"budget": {"steps": 3}}, "step_limit", "after 3 steps"),
                 (script(*[look] * 9), {"budget": {"tokens": 2_500}}, "token_limit", "2500 in all"),
@@ -214,20 +216,21 @@ class EndingTest(NurseryTest):
                 (script(END, policy="nonsense"), {}, "crashed", "no policy 'nonsense'"),
                 (script(look, {"tool_calls": [{"name": "give_up", "arguments": {
                     "reason": "no network"}}]}, {"content": "I got half way."}), {}, "gave_up",
-                 "gave up (no network)")):
+                 "gave up (no network)"))
+        found = self.ended(*((child, order) for child, order, _, _ in cases))
+        for (_, _, status, words), (ended, content) in zip(cases, found, strict=True):
             with self.subTest(status + words):
-                found, content = self.ended(child, **arguments)
-                self.assertEqual(status, found)
+                self.assertEqual(status, ended)
                 self.assertIn(words, content)
 
     def test_a_child_that_hangs_is_timed_out_with_what_it_has_started(self) -> None:
         """A command outlasts the child's time: its steps are told, it does not live on."""
         sleep = {"name": "run_command", "arguments": {"command": "python3 -c 'import time; "
                                                                  "time.sleep(600)'"}}
-        status, content = self.ended(script({"tool_calls": [sleep]}), tools=["run_command"],
-                                     budget={"seconds": 1.5})
+        (status, content), = self.ended((script({"tool_calls": [sleep]}), {
+            "tools": ["run_command"], "budget": {"seconds": 1.5}}))
         self.assertEqual("timed_out", status)
-        self.assertIn("(no result after 1.5 s); 1 steps", content)
+        self.assertRegex(content, r"\(no result after 1.5 s\); [01] steps")
 
     def test_a_grandchild_needs_two_generations(self) -> None:
         """With a depth of 2 a child may delegate, if it is given the tool, and no further."""
