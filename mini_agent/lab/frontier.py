@@ -8,14 +8,15 @@ by a line; a known policy is on the frontier if no other keeps more for less.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import ceil, floor
 from string import Template
 from xml.sax.saxutils import escape
 
 from .study import FAR, KNOWN, OURS, Study
 
-WIDTH, HEIGHT, LEFT, TOP, GAP = 330, 300, 52, 58, 40  # pixels of a panel, margins, between two
+WIDTH, HEIGHT, LEFT, TOP, GAP = 340, 380, 48, 58, 44  # pixels of a panel, margins, between two
 OURS_COLOR, KNOWN_COLOR, QUIET = "#1f6fd0", "#b3261e", "#777777"
-CLEAR = 13  # pixels between two labels
+CLEAR, APART = 12, 110  # pixels between two labels, down and across
 _PAGE = Template("""\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 $width $height" font-family="sans-serif" \
 font-size="11">
@@ -35,8 +36,8 @@ def frontier_svg(study: Study) -> str:
                        for name in names if study.cell(window, name)[FAR] is not None}
               for window in study.windows}
     every = [point for found in points.values() for point in found.values()]
-    right = max([1.0, *(cost for cost, _ in every)])
-    bottom = min([.5, *(far for _, far in every)])
+    right = ceil(2 * max([1.0, *(cost for cost, _ in every)])) / 2
+    bottom = floor(10 * min([.9, *(far for _, far in every)])) / 10
     panels = [_panel(number, f"window {window}, {len(study.counted(window))} sessions",
                      points[window], right, bottom) for number, window in enumerate(points)]
     return _PAGE.substitute(width=LEFT + len(panels) * (WIDTH + GAP), height=TOP + HEIGHT + 40,
@@ -56,19 +57,21 @@ def _panel(number: int, title: str, points: dict[str, tuple[float, float]], righ
         f'<path d="M0 0V{HEIGHT}H{WIDTH}" fill="none" stroke="#444444"/>',
         *_axes(right, bottom),
         f'<polyline points="{line}" fill="none" stroke="{OURS_COLOR}" stroke-width="1.5"/>',
-        *(_dot(name, *place(*point), name in OURS) for name, point in points.items()),
         *_labels([(name, *place(*points[name])) for name in points
                   if name in OURS or name in on_frontier(points)]),
+        *(_dot(name, *place(*point), name in OURS) for name, point in points.items()),
         "</g>"])
 
 
 def _axes(right: float, bottom: float) -> Iterator[str]:
-    for part in range(5):
-        y, x = HEIGHT - part * HEIGHT / 4, part * WIDTH / 4
+    """Numbers at each tenth of far recall and each half of the cost."""
+    for tenth in range(round(10 * bottom), 11):
+        y = (10 - tenth) / (10 - 10 * bottom) * HEIGHT
         yield (f'<text x="-6" y="{y + 4:.1f}" text-anchor="end" fill="#444444">'
-               f"{bottom + part * (1 - bottom) / 4:.2f}</text>")
-        yield (f'<text x="{x:.1f}" y="{HEIGHT + 16}" text-anchor="middle" fill="#444444">'
-               f"{part * right / 4:.2f}</text>")
+               f'{tenth / 10:.1f}</text><path d="M0 {y:.1f}H{WIDTH}" stroke="#eeeeee"/>')
+    for half in range(round(2 * right) + 1):
+        yield (f'<text x="{half / 2 / right * WIDTH:.1f}" y="{HEIGHT + 16}" '
+               f'text-anchor="middle" fill="#444444">{half / 2:.1f}</text>')
 
 
 def _dot(name: str, x: float, y: float, ours: bool) -> str:
@@ -78,17 +81,16 @@ def _dot(name: str, x: float, y: float, ours: bool) -> str:
 
 
 def _labels(named: Sequence[tuple[str, float, float]]) -> Iterator[str]:
-    """A name beside each dot, moved down where it would lie on another."""
-    taken: list[float] = []
-    for name, x, y in sorted(named, key=lambda item: item[2]):
-        at = y
-        while any(abs(at - other) < CLEAR for other in taken):
+    """A name right of its dot, moved down where it would lie on another; a line leads there."""
+    taken: list[tuple[float, float]] = []
+    for name, x, y in sorted(named, key=lambda item: (item[2], -item[1])):
+        left, at = x + 12, y
+        while any(abs(at - other) < CLEAR and abs(left - where) < APART for where, other in taken):
             at += 1
-        taken.append(at)
-        left = x > WIDTH * .7
-        color = OURS_COLOR if name in OURS else QUIET
-        yield (f'<text x="{x - 7 if left else x + 7:.1f}" y="{at + 4:.1f}" fill="{color}" '
-               f'text-anchor="{"end" if left else "start"}">{escape(name)}</text>')
+        taken.append((left, at))
+        yield (f'<path d="M{x:.1f} {y:.1f}L{left - 2:.1f} {at:.1f}" stroke="#bbbbbb"/>'
+               f'<text x="{left:.1f}" y="{at + 4:.1f}" '
+               f'fill="{OURS_COLOR if name in OURS else QUIET}">{escape(name)}</text>')
 
 
 def on_frontier(points: dict[str, tuple[float, float]]) -> set[str]:
