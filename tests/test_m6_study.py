@@ -14,7 +14,7 @@ from mini_agent.lab.study import KNOWN, OURS, POLICIES, Pair, Study, told
 from mini_agent.lab.variants import VARIANTS, variant
 from mini_agent.messages import Message
 
-from .support import FolderTest, command
+from .support import ROOT, FolderTest, command
 from .test_m3_digest import session
 
 
@@ -99,6 +99,27 @@ class Script(FolderTest):
         made = command("scripts/evidence.py", str(self.folder), "--traces", str(self.folder))
         self.assertEqual((made.returncode, made.stdout), (2, ""))
         self.assertIn("no session counts", made.stderr)
+
+
+class ShownDigests(unittest.TestCase):
+    """The two digests that the documents show, one of them Chinese."""
+
+    def test_they_are_what_the_script_prints(self) -> None:
+        """The same bytes, from the shipped sessions."""
+        for name, source, window in (("digest.txt", "rename.json", "3000"),
+                                     ("digest-zh.txt", "log-review-zh.json", "1200")):
+            made = command("scripts/show_digest.py", f"workspace/sessions/{source}",
+                           "--window", window)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.assertEqual(made.stdout,
+                             (ROOT / "traces" / "reference" / name).read_text("utf-8"))
+
+    def test_where_all_fits_it_says_so(self) -> None:
+        """One line and exit status 2."""
+        made = command("scripts/show_digest.py", "workspace/sessions/rename.json",
+                       "--window", "100000")
+        self.assertEqual((made.returncode, made.stdout), (2, ""))
+        self.assertIn("give a smaller --window", made.stderr)
 
 
 def openai_form(messages: list[Message]) -> list[dict[str, Any]]:
