@@ -15,7 +15,8 @@ from ..errors import UsageError
 from ..messages import Message
 from .pins import KINDS, Pin
 
-_MARK = re.compile(r"<pin((?:\s+[a-z]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))*)\s*>(.*?)</pin>", re.DOTALL)
+_MARK = re.compile(
+    r"<pin((?:\s+[a-z]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))*)\s*>(.*?)</pin>", re.DOTALL)
 _FIELD = re.compile(r"([a-z]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 FIELDS = ("kind", "protect")
 
