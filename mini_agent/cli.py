@@ -120,6 +120,7 @@ def _run(options: argparse.Namespace) -> int:
     from contextlib import ExitStack
     from tempfile import TemporaryDirectory
 
+    from .interrupts import Interrupts
     from .runner import govern, run_task
     from .subagents.orders import Limits
     from .tasks import load_task
@@ -138,6 +139,7 @@ def _run(options: argparse.Namespace) -> int:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="mini-agent-")))
         outcome = run_task(task, options.workspace, sinks, governance=governance,
                            max_steps=options.max_steps, folder=folder,
+                           interrupts=stack.enter_context(Interrupts()),
                            limits=Limits(depth=options.depth) if task.delegates else None)
     return report(outcome, options.json)
 

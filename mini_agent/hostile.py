@@ -66,12 +66,13 @@ def printable(text: str) -> str:
 
 
 def open_streams() -> None:
-    """Standard streams that can be used: one that is closed is empty or goes nowhere, and
-    a letter that one has not is written as its escape."""
+    """Standard streams that can be used: one that is closed is empty or goes nowhere. What
+    comes in and is no letter is U+FFFD; a letter that one has not goes out as its escape."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # its number is free: no file of ours may get it
             nowhere = os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, open(nowhere, mode, encoding="utf-8", closefd=False))
-    for stream in (sys.stdout, sys.stderr):
+    for stream, errors in ((sys.stdin, "replace"), (sys.stdout, "backslashreplace"),
+                           (sys.stderr, "backslashreplace")):
         if reconfigure := getattr(stream, "reconfigure", None):  # a test may have put a StringIO
-            reconfigure(errors="backslashreplace")
+            reconfigure(errors=errors)

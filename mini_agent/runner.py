@@ -24,6 +24,7 @@ from .compression.store import MemoryShelf, RunShelf
 from .compression.tools import Finder, reading_tools
 from .compression.window import ContextWindow
 from .errors import UsageError
+from .interrupts import Interrupts
 from .loop import MAX_STEPS, Agent, Outcome
 from .messages import Message
 from .models.base import ParentModel
@@ -37,6 +38,7 @@ from .tools.base import Permit, Tool, ToolBox
 from .tools.guard import Grant, Guard
 from .tools.workspace import Workspace
 from .trace import FORMAT, Sink, Tracer
+from .waiting import AT_ONCE, WaitingModel, WaitingTools
 
 
 @dataclass(frozen=True)
@@ -101,13 +103,15 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
              governance: Governance | None = None, extra_tools: Sequence[Tool] = (),
              max_steps: int = MAX_STEPS, folder: Path | None = None,
              model: ParentModel | None = None, limits: Limits | None = None,
-             grant: Grant | None = None, max_tokens: int | None = None) -> Outcome:
+             grant: Grant | None = None, max_tokens: int | None = None,
+             interrupts: Interrupts | None = None) -> Outcome:
     """Run a task in `workspace` from `run_start` to `run_end`.
 
     `folder` is the run's own, for what leaves the window; without one it is kept in
     memory. `model` is another than the task's script; with `limits` and a folder it may
     start sub-agents; `grant` and `max_tokens` (of all requests) are what a sub-agent
-    itself was given. Raises `UsageError` where the workspace is no folder.
+    itself was given. `interrupts`, if they are taken over, come only where something is
+    waited for. Raises `UsageError` where the workspace is no folder.
     """
     if not workspace.is_dir():
         raise UsageError("the workspace is not a folder", place=str(workspace),
@@ -117,11 +121,12 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
     history: list[Message] = []
     shelf = MemoryShelf() if folder is None else RunShelf(folder)
     window: ContextWindow | None = None
-    tracer = Tracer(*sinks)
+    kept = interrupts or Interrupts()
+    tracer = Tracer(*sinks, whole=kept.held)
     start: dict[str, Any] = {"format": FORMAT, "task": task.name}
     if governance is not None:
         start |= {"policy": governance.settings, "estimator": governance.estimator}
-    model = model or ScriptedModel(task.replies, task.summaries, texts)
+    model = WaitingModel(model or ScriptedModel(task.replies, task.summaries, texts), kept)
     if limits is not None and folder is not None:
         from .subagents.crew import crew_tools  # only who has sub-agents waits for it
         from .subagents.starting import Home
@@ -130,7 +135,7 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
         names = [tool.name for tool in standard_tools(place, texts, names=own.tools)]
         home = Home(place, folder, start, names, own.writes, lambda: (
             marked_pins(history) if window is None else window.pins.pins), model.for_child)
-        extra_tools = [*extra_tools, *crew_tools(home, tracer, limits)]
+        extra_tools = [*extra_tools, *crew_tools(home, tracer, limits, waiting=kept.waiting)]
     tools = make_tools(place, texts, history, governance, shelf, lambda: window, extra_tools,
                        grant=grant)
     if governance is not None:
@@ -138,7 +143,7 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
                                estimator(governance.estimator), model, tracer, texts,
                                tools.declarations(), shelf=shelf)
     bounded = window if window is None or max_tokens is None else Purse(window, max_tokens)
-    agent = Agent(model, tools, tracer, window=bounded, texts=texts, max_steps=max_steps,
+    agent = Agent(model, WaitingTools(tools, kept, AT_ONCE), tracer, window=bounded, texts=texts, max_steps=max_steps,
                   history=history)
     return agent.run(task.system, "\n".join([task.task, *_marks(task, governance)]), start)
 

@@ -35,10 +35,9 @@ from .tools import standard_tools
 from .tools.base import Permit, Tool, ToolBox
 from .tools.workspace import Workspace
 from .trace import FORMAT, Record, Sink, TraceFile, Tracer, read_trace, trace_folder
-from .waiting import WaitingModel, WaitingTools
+from .waiting import AT_ONCE, WaitingModel, WaitingTools
 
 READERS = ("list_files", "read_file", "search_text")  # of the standard tools, those that only read
-AT_ONCE = ("pin", "stage_done", "delegate")  # tools that write records themselves
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .disk import make_folder
 from .errors import TraceError, UsageError
 from .locks import lock
 from .hostile import loads
@@ -80,7 +81,7 @@ class TraceFile:
     def __init__(self, path: Path, fresh: bool = True) -> None:
         self.path = path
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # if new, its owner's alone
+            make_folder(path.parent, private=True)
             self._file = open(path, "a", encoding="utf-8", newline="\n", opener=_private)
         except OSError as error:
             raise UsageError(f"the trace cannot be written ({error.strerror})", place=str(path),
@@ -205,6 +206,6 @@ def trace_folder(trace: Path) -> Path:
 
 def make_private(folder: Path) -> Path:
     """Make a folder that only its owner may look into (mode 0700)."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(folder, private=True)
     os.chmod(folder, 0o700)
     return folder

@@ -14,6 +14,8 @@ from .messages import Call, Message
 from .models.base import ParentModel, Reply
 from .tools.base import Answer, ToolBox
 
+AT_ONCE = ("pin", "stage_done", "delegate")  # tools that write records themselves
+
 
 class WaitingModel:
     """Implements `Model`. Which model it asks may change within a session."""

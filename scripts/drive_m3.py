@@ -19,6 +19,7 @@ from fresh import ROOT, TRACES, fresh_copy, wants_color
 
 from mini_agent.drawing import Curve, Mark, Panel, glyphs, svg, terminal_chart
 from mini_agent.cli import guarded
+from mini_agent.disk import write_file
 from mini_agent.loop import Outcome
 from mini_agent.rhythm import Row, all_rounds, peak, rows, spans
 from mini_agent.runner import govern, run_task
@@ -109,20 +110,15 @@ def main(arguments: list[str] | None = None) -> int:
         glyphs(sys.stdout.encoding, wants_color(sys.stdout))))
     print()
     print(closing(outcome, governed, baseline, records[-1]["payload"]))
-    write(options.traces / "m3-tokens.json", json.dumps(
+    write_file(options.traces / "m3-tokens.json", json.dumps(
         {"threshold": threshold, "estimator": "published",
          "steps": [asdict(row) for row in governed],
          "baseline": [{"step": row.step, "tokens": row.sent, "messages": row.messages}
                       for row in baseline]}, indent=1) + "\n")
-    write(options.traces / "m3-curve.svg", picture(governed, baseline, threshold))
+    write_file(options.traces / "m3-curve.svg", picture(governed, baseline, threshold))
     if not outcome.done:
         print(f"{outcome.reason}: {outcome.detail}", file=sys.stderr)
     return 0 if outcome.done else 1
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file of the traces folder."""
-    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

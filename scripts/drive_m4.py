@@ -24,6 +24,7 @@ from typing import Any
 from fresh import ROOT, TRACES, fresh_copy
 
 from mini_agent.cli import guarded
+from mini_agent.disk import write_file
 from mini_agent.drawing import Curve, Panel, bars, svg
 from mini_agent.lab.facts import state_of
 from mini_agent.lab.look import counted_by
@@ -230,8 +231,7 @@ def main(arguments: list[str] | None = None) -> int:
             family(runs[2][1], trace_folder(path), facts)]
     print(costs(ways, facts), fates(facts, ways), calendar(ways, facts, sys.stdout.encoding),
           sep="\n\n")
-    (options.traces / "m4-who.svg").write_text(
-        picture([one for way in ways for one in way]), encoding="utf-8", newline="\n")
+    write_file(options.traces / "m4-who.svg", picture([one for way in ways for one in way]))
     for outcome, _ in runs:
         if not outcome.done:
             print(f"{outcome.reason}: {outcome.detail}", file=sys.stderr)

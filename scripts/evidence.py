@@ -20,6 +20,7 @@ from pathlib import Path
 from fresh import TRACES
 
 from mini_agent.cli import guarded
+from mini_agent.disk import write_file
 from mini_agent.hostile import printable
 from mini_agent.lab.compare import Plan, compare
 from mini_agent.lab.frontier import frontier_svg
@@ -52,11 +53,10 @@ def write(study: Study, command: str, traces: Path) -> list[Path]:
             if counts(result, window)}
     data["rows"] = [row for row in data["rows"] if (row["session"], row["window"]) in kept]
     data["notes"] = [*data["notes"], *study.sentences()]
-    traces.mkdir(parents=True, exist_ok=True)
     written = []
     for name, text in (("evidence.svg", frontier_svg(study)), ("evidence.html", render(data))):
         written.append(traces / name)
-        written[-1].write_text(text, encoding="utf-8", newline="\n")
+        write_file(written[-1], text)
     return written
 
 

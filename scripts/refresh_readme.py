@@ -26,6 +26,7 @@ from fresh import ROOT, fresh_copy
 
 from mini_agent import cli
 from mini_agent.compression.catalogue import POLICIES
+from mini_agent.disk import write_file
 from mini_agent.runner import govern, run_task
 from mini_agent.tasks import load_task
 from mini_agent.trace import Record
@@ -145,10 +146,10 @@ def main(arguments: list[str] | None = None) -> int:
         if new != text:
             stale.append(path.name)
             if not options.check:
-                path.write_text(new, encoding="utf-8", newline="\n")
+                write_file(path, new)
     print(f"out of date: {', '.join(stale)}" if stale else "up to date")
     return 1 if stale and options.check else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cli.guarded(main))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import resource
-import signal
 import sqlite3
 import stat
 import tempfile
@@ -20,6 +18,7 @@ from mini_agent.compression.tools import ReadResult, RecallTool, page_chars
 from mini_agent.errors import StrategyError, ToolError
 from mini_agent.messages import assistant, call, tool_result, user
 from mini_agent.texts import Texts
+from tests.support import full_disk
 
 SAID = {2: "read config.py\nDATABASE_URL is taken from the environment\nport = 8080",
         5: "数据库的端口是 5432,连接走环境变量\n第二行", 7: "port = 9090\nport again, port",
@@ -31,19 +30,6 @@ def folder() -> Iterator[Path]:
     """The folder of a run, not there yet."""
     with tempfile.TemporaryDirectory() as place:
         yield Path(place) / "run.d"
-
-
-@contextmanager
-def full_disk(size: int) -> Iterator[None]:
-    """No file of this process may grow beyond `size` bytes."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, before)
 
 
 class Files(unittest.TestCase):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..compression.pins import KINDS, Pin
 from ..compression.policies import find_policy, nearest, policy_names
+from ..disk import write_file
 from ..errors import UsageError
 from ..session import Session
 from ..trace import trace_folder
@@ -157,12 +158,15 @@ def _session(chat: Conversation) -> Session:
 
 def copy_session(source: Path, target: Path) -> None:
     """Copy a trace with its folder to where nothing is yet. Raises `UsageError`."""
-    if target.exists():
+    folder = trace_folder(target)
+    if target.exists() or folder.exists():
         raise UsageError("there is a file already", place=str(target), remedy="name another one")
     try:
-        shutil.copyfile(source, target)
         if trace_folder(source).is_dir():
-            shutil.copytree(trace_folder(source), trace_folder(target))
+            shutil.copytree(trace_folder(source), folder)
+        write_file(target, source.read_bytes(), private=True)
     except OSError as error:
-        raise UsageError(f"it cannot be written ({error.strerror})", place=str(target),
+        shutil.rmtree(folder, ignore_errors=True)  # half a copy is none
+        raise UsageError(f"it cannot be written ({error.strerror or 'its folder'})",
+                         place=str(target),
                          remedy="name a file in a folder that you may write to") from error

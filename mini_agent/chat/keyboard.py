@@ -106,8 +106,9 @@ class Keyboard:
                 if not lines.unfinished:
                     raise
                 message = lines.end()
-        if message.strip():
-            self.remember(message)
+        if self.interactive and message.strip():
+            with suppress(ValueError):  # with a letter that the locale has not, or a NUL
+                self.remember(message)
         return message
 
     def ask(self, prompt: str) -> str:
@@ -131,7 +132,7 @@ class Keyboard:
             line = self._source.readline()
         if not line:
             raise EOFError
-        return line.removesuffix("\n")
+        return line.removesuffix("\n").removesuffix("\r").removeprefix("\ufeff")  # of files from elsewhere
 
     @contextmanager
     def listening(self) -> Iterator[None]:

@@ -10,7 +10,6 @@ The ranking is ours and the same for both. What is left out: meaning; it finds w
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..disk import replace_file
 from ..errors import StrategyError
 from ..trace import make_private
 
@@ -105,12 +105,7 @@ class RunShelf:
             path = make_private(make_private(self._folder) / "results") / name
             if path.exists() and path.stat().st_size == len(data):
                 return
-            unfinished = path.with_suffix(".part")
-            try:
-                unfinished.write_bytes(data)
-                os.replace(unfinished, path)
-            finally:  # an interrupt leaves nothing half done either
-                unfinished.unlink(missing_ok=True)
+            replace_file(str(path), data)
 
     def unknown(self, indexes: Iterable[int]) -> list[int]:
         """Those that are not in the store. Raises `StrategyError`."""

@@ -9,11 +9,13 @@ to mend is said in `run_start`.
 from __future__ import annotations
 
 from collections import deque
+from contextlib import nullcontext
 from pathlib import Path
 
+from ..disk import write_file
 from ..errors import UsageError
 from ..messages import Call, Message, calls_of, model_calls
-from ..trace import FORMAT, Record, TraceFile, Tracer
+from ..trace import FORMAT, Record, TraceFile, Tracer, line
 from .sessions import Session
 
 
@@ -55,10 +57,14 @@ def _write_call(tracer: Tracer, step: int, made: Call, result: Message) -> None:
 
 
 def write_trace(path: Path, records: list[Record], source: Path) -> None:
-    """Write records as a trace. Raises `UsageError` where it would replace its source."""
+    """Write records as a trace, whole. Raises `UsageError` where it cannot be written, and
+    where it would replace its source or a trace that a process is writing."""
     if path.exists() and path.samefile(source):
         raise UsageError("the trace would replace the log it is made of", place=str(path),
                          remedy="name another file")
-    with TraceFile(path) as write:
-        for record in records:
-            write(record)
+    with TraceFile(path, fresh=False) if path.exists() else nullcontext():
+        try:
+            write_file(path, "".join(map(line, records)), private=True)
+        except OSError as error:
+            raise UsageError(f"the trace cannot be written ({error.strerror})", place=str(path),
+                             remedy="name a file in a folder that you may write to") from error

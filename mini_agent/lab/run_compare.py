@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..compression.policies import policy_names
+from ..disk import write_file
 from ..errors import UsageError
 from ..hostile import printable
 from ..messages import clean
@@ -190,8 +191,7 @@ def _write_page(path: Path, paths: Sequence[str], plan: Plan, results: Sequence[
 
     page = render(page_data(command_of(paths, plan, str(path)), plan.estimator, plan.facts, results))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(clean(page), encoding="utf-8", newline="\n")
+        write_file(path, clean(page))
     except OSError as error:
         raise UsageError(f"the page cannot be written ({error.strerror})", place=str(path),
                          remedy="name a file in a folder that you may write to") from error

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..disk import replace_file
 from ..errors import ToolError, UsageError
 from ..texts import Texts
 from .output import one_line
@@ -30,7 +31,6 @@ _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW
 # Without O_NONBLOCK, opening a named pipe would wait for a writer for ever.
 _READ = os.O_RDONLY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True)
@@ -161,19 +161,7 @@ class Workspace:
         """
         resolved = self.resolve(path)
         with self._named(path), self._at(resolved, make=True) as (name, folder):
-            mode = self._mode(path, name, folder)
-            spare = os.path.join(os.path.dirname(name), f".{os.urandom(8).hex()}.tmp")
-            descriptor = os.open(spare, _CREATE, 0o666, dir_fd=folder)
-            try:
-                with open(descriptor, "wb") as file:
-                    file.write(data)
-                    if mode is not None and hasattr(os, "fchmod"):
-                        os.fchmod(descriptor, mode)
-                os.replace(spare, name, src_dir_fd=folder, dst_dir_fd=folder)
-            except BaseException:
-                with suppress(FileNotFoundError):  # an interrupt just behind the replace
-                    os.unlink(spare, dir_fd=folder)
-                raise
+            replace_file(name, data, mode=self._mode(path, name, folder), folder=folder)
 
     def _mode(self, path: str, name: str, folder: int | None) -> int | None:
         """The permission bits of a file that may be replaced; None: there is none yet."""

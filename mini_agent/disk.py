@@ -1,0 +1,70 @@
+"""Milestone 2: files that are there whole or not at all.
+
+A write can fail half-way (a full disk, an interrupt). So what is written goes to a
+neighbour first, which then takes the place of the old file in one step; until then the
+old one is untouched. Only a trace grows line by line (`trace.py`). What is left out: a
+power failure; the system is not asked to flush its own buffers.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+
+def make_folder(path: Path, private: bool = False) -> None:
+    """Make a folder and those above it, where they are missing. Raises `OSError`.
+
+    `private`: a new one is its owner's alone.
+    """
+    try:
+        path.mkdir(0o700 if private else 0o777, parents=True, exist_ok=True)
+    except FileExistsError as error:  # what is wrong is not that it is there
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from error
+
+
+def replace_file(name: str, data: bytes, *, mode: int | None = None, new: int = 0o666,
+                 folder: int | None = None) -> None:
+    """Put `data` in the place of the file `name`, which may not be there yet.
+
+    `mode` are its permission bits; None: `new` less the umask. `folder` is the descriptor
+    that `name` is relative to. Raises `OSError`; then the old file is there as it was.
+    """
+    spare = os.path.join(os.path.dirname(name), f".{os.urandom(8).hex()}.tmp")
+    descriptor = os.open(spare, _CREATE, new if mode is None else mode, dir_fd=folder)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(descriptor, mode)
+        os.replace(spare, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with suppress(FileNotFoundError):  # an interrupt just behind the replace
+            os.unlink(spare, dir_fd=folder)
+        raise
+
+
+def write_file(path: Path, data: str | bytes, private: bool = False) -> None:
+    """Write a file whole, its folders too; text is UTF-8, its newlines as they are.
+
+    A link stays a link, a file keeps its mode, a device or a pipe is written to as it is.
+    `private`: a new file, or folder, is its owner's alone.
+    Raises `OSError` with the path as its `filename`.
+    """
+    raw = data.encode("utf-8") if isinstance(data, str) else data
+    try:
+        make_folder(path.parent, private)
+        real = os.path.realpath(path)
+        status = os.stat(real) if os.path.exists(real) else None
+        if status is None or stat.S_ISREG(status.st_mode):
+            replace_file(real, raw, new=0o600 if private else 0o666,
+                         mode=None if status is None else stat.S_IMODE(status.st_mode))
+        else:
+            Path(real).write_bytes(raw)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error

@@ -1,0 +1,259 @@
+"""Milestone 8: a disk that is full or cannot be written, at any write of any command."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import stat
+import unittest
+from pathlib import Path
+from typing import Any
+
+from mini_agent import cli
+from mini_agent.audit import Line, audit
+from mini_agent.chat.commands import copy_session
+from mini_agent.disk import write_file
+from mini_agent.errors import UsageError
+from mini_agent.trace import read_trace
+from tests.sessions import Speaker, counting, started
+from tests.support import ROOT, FolderTest, command, full_disk, mini_agent
+
+REFERENCE = ROOT / "traces" / "reference" / "m3-trace.jsonl"
+LESSON = ROOT / "workspace" / "sessions" / "lesson.jsonl"
+OLD = "what stood there before"
+
+
+def called(*arguments: str) -> tuple[int, str]:
+    """The exit status of a command and what it said beside its results."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        return cli.main(arguments), err.getvalue()
+
+
+class WholeTest(FolderTest):
+    """`write_file`: a file is there whole, or as it was."""
+
+    def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(self) -> None:
+        """At every size that the disk still has room for; the error names the file."""
+        path = self.folder / "page.html"
+        path.write_text(OLD, encoding="utf-8")
+        for room in range(0, 200, 7):
+            with self.subTest(room=room), full_disk(room), self.assertRaises(OSError) as raised:
+                write_file(path, "x" * 200)
+            self.assertEqual(str(path), raised.exception.filename)
+            self.assertEqual(OLD, path.read_text(encoding="utf-8"))
+            self.assertEqual(["page.html"], os.listdir(self.folder))
+        write_file(path, "x" * 200)
+        self.assertEqual("x" * 200, path.read_text(encoding="utf-8"))
+
+    def test_a_link_stays_a_link_and_a_mode_a_mode(self) -> None:
+        """What it leads to is written; a folder that is missing is made."""
+        there = self.folder / "kept" / "there.txt"
+        write_file(there, "one\r\n")
+        there.chmod(0o640)
+        (self.folder / "link.txt").symlink_to(there)
+        write_file(self.folder / "link.txt", "two\r\n")
+        self.assertTrue((self.folder / "link.txt").is_symlink())
+        self.assertEqual((b"two\r\n", 0o640), (there.read_bytes(),
+                                               stat.S_IMODE(there.stat().st_mode)))
+        self.assertEqual(["there.txt"], os.listdir(there.parent))
+
+    def test_what_is_private_was_never_anything_else(self) -> None:
+        """A new file 0600, a new folder 0700, whatever the umask."""
+        before = os.umask(0)
+        try:
+            write_file(self.folder / "own" / "s.jsonl", "secret", private=True)
+            write_file(self.folder / "all.txt", "open")
+        finally:
+            os.umask(before)
+        modes = [stat.S_IMODE((self.folder / name).stat().st_mode)
+                 for name in ("own", "own/s.jsonl", "all.txt")]
+        self.assertEqual([0o700, 0o600, 0o666], modes)
+
+    def test_a_device_is_written_to_as_it_is(self) -> None:
+        """No file takes its place."""
+        write_file(Path("/dev/null"), "x")
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+
+    def test_no_other_code_writes_a_whole_file(self) -> None:
+        """Of package and scripts; what is listed writes streams, throw-away files or by descriptor."""
+        allowed = {"disk.py", "hostile.py", "child.py", "test_browser.py", "webdriver.py",
+                   "drive_m2.py", "count_tokens.py", "parts.py", "judge.py"}
+        for folder in ("mini_agent", "scripts"):
+            for path in sorted((ROOT / folder).rglob("*.py")):
+                if path.name not in allowed:
+                    self.assertIsNone(re.search(
+                        r"write_text\(|write_bytes\(|\bopen\([^)]*\"w|copyfile\(",
+                        path.read_text(encoding="utf-8")), path)
+
+
+class FullAnywhereTest(FolderTest):
+    """A command meets a full disk at a random one of its writes, and at the first and last."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        (self.folder / "big.txt").write_text("a line of this text\n" * 600, encoding="utf-8")
+        (self.folder / "small.txt").write_text("a line of this text\n" * 90, encoding="utf-8")
+
+    def run_with(self, policy: str, room: int | None) -> tuple[int, str, Path]:
+        """A run whose files may have `room` bytes each."""
+        names = ("big.txt", "small.txt") if policy == "two_layer" else ("small.txt",)
+        reply = {"tool_calls": [{"name": "read_file", "arguments": {"path": name}}
+                                for name in names]}
+        task = self.write_task(window=9000 if policy == "two_layer" else 4000, policy=policy,
+                               replies=[*[reply] * 6, {"content": "done"}])
+        trace = self.folder / f"{policy}-{room}.jsonl"
+        with contextlib.nullcontext() if room is None else full_disk(room):
+            status, said = called("run", str(task), "--workspace", str(self.folder),
+                                  "--trace", str(trace))
+        return status, said, trace
+
+    def test_a_run_ends_with_one_line_and_a_trace_that_is_true(self) -> None:
+        """Or goes on without what could not be kept: offloaded results, the store."""
+        for policy in ("two_layer", "recall"):
+            status, said, trace = self.run_with(policy, None)
+            self.assertEqual((0, ""), (status, said))
+            size = trace.stat().st_size
+            self.assertTrue(list(trace.with_suffix(".d").rglob("*.*")))
+            ends = set()
+            for room in (*range(0, size, size // 12), size - 1, size):
+                status, said, trace = self.run_with(policy, room)
+                with self.subTest(policy=policy, room=room):
+                    self.assertIn((status, said.count("\n")), ((0, 0), (1, 1)), said)
+                    self.assertEqual(status == 1, "File too large" in said, said)
+                    self.goes_on(trace)
+                    ends.add(status)
+            self.assertEqual({0, 1}, ends)
+
+    def goes_on(self, trace: Path) -> None:
+        """Its records are true, nothing lies half done beside it, and it can be resumed."""
+        self.assertEqual([], list(trace.parent.rglob(".*.tmp")))
+        records = read_trace(trace).records
+        if not records:
+            return
+        self.assertEqual([], [found for found in audit(
+            [Line(*pair) for pair in enumerate(records, 1)], goes_on=True)
+            if found.kind != "transcript"])
+        status, said = called("resume", str(trace), "Go on.", "--script", str(self.write_task(
+            replies=[{"content": "went on"}])), "--workspace", str(self.folder))
+        self.assertEqual(0, status, said)
+
+    def test_a_page_a_trace_and_a_copy_are_whole_or_as_before(self) -> None:
+        """`compare --html`, `convert --trace`: the old file is still there."""
+        page, trace = self.folder / "page.html", self.folder / "converted.jsonl"
+        for room in (0, 1000, 5000):
+            for path, arguments in ((page, ("compare", str(LESSON), "--policy", "clip", "--window",
+                                            "1800", "--html", str(page))),
+                                    (trace, ("convert", str(LESSON), "--trace", str(trace)))):
+                path.write_text(OLD, encoding="utf-8")
+                with full_disk(room):
+                    status, said = called(*arguments)
+                with self.subTest(arguments[0], room=room):
+                    self.assertEqual(2, status)
+                    self.assertRegex(said, rf"\Amini-agent: {path}: the (page|trace) cannot be "
+                                           r"written \(File too large\); .*\n\Z")
+                    self.assertEqual(OLD, path.read_text(encoding="utf-8"))
+                    self.assertEqual([], list(self.folder.glob(".*")))
+
+    def test_half_a_copy_of_a_session_is_none(self) -> None:
+        """`/save` to a full disk leaves neither a trace nor its folder; with room, both."""
+        session, file = started(self.folder, Speaker([counting(1)]), "go")
+        with file:
+            session.turn("go")
+        own = self.folder / "s.d" / "results"
+        own.mkdir(parents=True, mode=0o700)
+        (own / "a.txt").write_text("x" * 300, encoding="utf-8")
+        target = self.folder / "copy.jsonl"
+        for room in (100, 299, 300, 900):
+            with full_disk(room), self.assertRaises(UsageError) as raised:
+                copy_session(session.path, target)
+            self.assertNotIn("None", str(raised.exception))
+            self.assertEqual([], [path.name for path in self.folder.iterdir()
+                                  if path.name.startswith(("copy", "."))])
+        copy_session(session.path, target)
+        self.assertEqual(session.path.read_bytes(), target.read_bytes())
+        self.assertEqual("x" * 300, (self.folder / "copy.d/results/a.txt").read_text("utf-8"))
+        self.assertEqual(0o600, stat.S_IMODE(target.stat().st_mode))
+
+
+class NowhereTest(FolderTest):
+    """A folder that cannot be written: a file in its place, or one of the system's."""
+
+    def test_every_place_that_a_command_is_given(self) -> None:
+        """One line with the place and the reason, status 2, and nothing is made."""
+        task = str(self.write_task(replies=[{"content": "done"}]))
+        (self.folder / "file").write_text("", encoding="utf-8")
+        before = sorted(os.listdir(self.folder))
+        for place, why in ((f"{self.folder}/file", "Not a directory"),
+                           ("/proc", "No such file or directory"), ("/dev/null/x", "Not a directory")):
+            for arguments in (("run", task, "--trace"), ("convert", str(REFERENCE), "--trace"),
+                              ("chat", "hello", "--script", task, "--trace"),
+                              ("compare", task, "--policy", "published", "--html")):
+                status, said = called(*arguments, f"{place}/out")
+                with self.subTest(arguments[0], place=place):
+                    self.assertEqual((2, 1), (status, said.count("\n")), said)
+                    self.assertIn(f"{place}/out: the ", said)
+                    self.assertIn(f"cannot be written ({why})", said)
+        self.assertEqual(before, sorted(os.listdir(self.folder)))
+
+    def test_the_folder_of_what_leaves_the_window(self) -> None:
+        """A file stands in its place: what would have gone stays, as long as there is room."""
+        (self.folder / "t.d").write_text("in the way", encoding="utf-8")
+        (self.folder / "big.txt").write_text("a line of this text\n" * 600, encoding="utf-8")
+        for policy, ending in (("two_layer", r"\A\Z"), ("recall", r"\Amini-agent: overflow: .*\n\Z")):
+            task = self.write_task(window=13_500, policy=policy, replies=[*[{"tool_calls": [{
+                "name": "read_file", "arguments": {"path": "big.txt"}}]}] * 4, {"content": "done"}])
+            status, said = called("run", str(task), "--workspace", str(self.folder), "--trace",
+                                  str(self.folder / "t.jsonl"))
+            with self.subTest(policy):
+                self.assertRegex(said, ending)
+                failed = [told for told in read_trace(self.folder / "t.jsonl").events(
+                    "compression_skipped") if told["reason"] == "failed"]
+                self.assertTrue(failed)
+                self.assertEqual("in the way", (self.folder / "t.d").read_text("utf-8"))
+
+    def test_every_driver_says_where_it_could_not_write(self) -> None:
+        """`make run` and its like: one line, no traceback."""
+        for name in ("drive_m1.py", "drive_m2.py", "drive_m3.py", "drive_m4.py", "drive_m6.py"):
+            done = command(f"scripts/{name}", "--traces", "/dev/null/x")
+            with self.subTest(name):
+                self.assertEqual((2, 1), (done.returncode, done.stderr.count("\n")), done.stderr)
+                self.assertIn("Not a directory", done.stderr)
+
+
+@unittest.skipUnless(Path("/dev/full").exists(), "this system has no /dev/full")
+class FullOutputTest(FolderTest):
+    """Results go to a standard output that takes no byte."""
+
+    def test_every_command_says_so_in_one_line(self) -> None:
+        """Tables, JSON, CSV and lists: status 1."""
+        import subprocess
+        import sys
+        lesson, trace = str(LESSON), str(REFERENCE)
+        compare: Any = ("compare", lesson, "--policy", "clip", "--window", "1800")
+        for arguments in ((*compare,), (*compare, "--json"), (*compare, "--csv"), ("show", trace),
+                          ("show", trace, "--diff"), ("why", trace, "N170"), ("policies",),
+                          ("policies", "clip", "--json"), ("tokens", trace), ("convert", lesson),
+                          ("run", "scripts/m1_task.json", "--workspace", "workspace/m1", "--json")):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([sys.executable, "-X", "dev", "-m", "mini_agent", *arguments],
+                                      cwd=ROOT, stdout=full, stderr=subprocess.PIPE,
+                                      encoding="utf-8", timeout=60)
+            with self.subTest(" ".join(arguments)):
+                self.assertEqual((1, "mini-agent: standard output: No space left on device\n"),
+                                 (done.returncode, done.stderr))
+
+    def test_a_trace_on_a_full_disk_ends_a_driver_in_one_line(self) -> None:
+        """The trace is a link to /dev/full."""
+        (self.folder / "m1-trace.jsonl").symlink_to("/dev/full")
+        done = command("scripts/drive_m1.py", "--traces", str(self.folder))
+        self.assertEqual((1, 1), (done.returncode, done.stderr.count("\n")), done.stderr)
+        self.assertIn("No space left", done.stderr)
+        self.assertEqual(1, len(mini_agent("show", str(self.folder / "none.jsonl"))
+                                .stderr.splitlines()))
+
+
+if __name__ == "__main__":
+    unittest.main()
