@@ -39,6 +39,7 @@ test-browser:   ## the report page in a real browser; skipped where there is non
 fuzz:           ## every strategy and policy on 10,000 random sessions each (minutes)
 	@$(PYTHON) -W error -m tests.fuzz
 	@$(PYTHON) -W error -m tests.fuzz_children
+	@$(PYTHON) -W error -m tests.fuzz_faults
 
 bench:          ## what governing a step costs, as ratios within one run (minutes)
 	@$(PYTHON) scripts/bench.py

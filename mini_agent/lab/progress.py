@@ -21,8 +21,8 @@ class ProgressLine:
         self._shown = 0
 
     def __call__(self, done: int) -> None:
-        """So many bytes are done."""
-        now = self._clock()
+        """So many bytes are done; of files that grow meanwhile, more than there were."""
+        now, done = self._clock(), min(done, self._total)
         if not self._stream.isatty() or now - self._start < PATIENCE or now - self._last < EVERY:
             return
         self._last = now
@@ -44,4 +44,6 @@ class ProgressLine:
 
 def _spoken(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

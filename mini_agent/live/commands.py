@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,7 @@ def _chat(options: argparse.Namespace) -> int:
     from ..trace import TraceFile
     from .wiring import Wiring
 
-    path = options.trace or state_folder(os.environ) / "sessions" / _name()
+    path = options.trace or _new_path(state_folder(os.environ) / "sessions")
     wiring = Wiring(options, os.environ)
     with TraceFile(path) as file, wiring.interrupts:
         try:
@@ -132,5 +133,9 @@ def state_folder(environ: Mapping[str, str]) -> Path:
     return base / "mini-agent"
 
 
-def _name() -> str:
-    return f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.jsonl"
+def _new_path(folder: Path) -> Path:
+    """Where a new session is kept: never where one is, though clocks are put back and the
+    numbers of processes come again."""
+    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    paths = (folder / f"{name}{f'-{more}' if more else ''}.jsonl" for more in count())
+    return next(path for path in paths if not path.exists())
