@@ -13,6 +13,7 @@ from typing import ClassVar
 from .. import extract
 from .card import card_lines
 from .fold import Fold, fold
+from .ledger import Ledger
 from .scene import Scene
 from .spans import older
 from .view import Change, View
@@ -29,8 +30,9 @@ class HardCollapse:
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """All that is older than the tail; None without gain."""
-        def write(covered: Sequence[int]) -> str:
-            return extract.summary("digest", [scene.history[i] for i in covered], scene.texts)
+        def write(covered: Sequence[int]) -> Ledger:
+            originals = [scene.history[index] for index in covered]
+            return Ledger.of(extract.summary("digest", originals, scene.texts))
         return fold(Fold(self.name, "digest", "collapse_header", self.max_tokens,
                          by_code=True), view, scene, older(view, scene, self.keep_last), write)
 
@@ -46,7 +48,7 @@ class StateCard:
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """All that is older than the tail; None without gain."""
-        def write(covered: Sequence[int]) -> str:
-            return "\n".join(card_lines(scene))
+        def write(covered: Sequence[int]) -> Ledger:
+            return Ledger.of("\n".join(card_lines(scene)))
         return fold(Fold(self.name, "rolling", "card_header", self.max_tokens, by_code=True),
                     view, scene, older(view, scene, self.keep_last), write)

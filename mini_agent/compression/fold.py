@@ -16,16 +16,16 @@ from typing import Any
 from .. import extract
 from ..errors import SummaryRefused
 from ..forms import BY_CODE, FORMS, heading
-from ..messages import Message, user
+from ..messages import user
 from .attach import Attached, attachments, is_card
+from .ledger import Ledger
 from .scene import Scene
-from .sheet import Sheet, bound, parse, render
+from .sheet import Pile, Sheet, bound, render
 from .spans import covered_by, head_end, tokens_of
 from .summariser import focus_message
-from .verify import longer
 from .view import Change, Entry, View
 
-Write = Callable[[Sequence[int]], str]
+Write = Callable[[Sequence[int]], Ledger]
 SUMMARY_TOKENS = 20_000  # tokens of a summary without users' words, in a window of 200,000
 LEAST_TOKENS = 400       # of which so many remain in the smallest window: else nothing is said
 WARN_FROM = 3            # from this summary of a session on the user is warned
@@ -74,14 +74,12 @@ def fold(how: Fold, view: View, scene: Scene, span: range, write: Write) -> Chan
     if all(view[at].how in ("summary", "attached") for at in stretch.folded) or \
             scene.estimate.message(user("\n".join([header, *words]))) >= room:
         return None
-    originals = [scene.history[index] for index in stretch.covered]
-    text = write(stretch.covered)
-    if longer(text, originals):
+    written = write(stretch.covered)
+    if scene.support.longer(written.chars(), scene.history, stretch.covered):
         return None
-    sheet = parse(text)
-    sheet.pop(heading("users", scene.texts), None)  # what a model writes of them is not taken over
-    facts = {} if how.by_code else {"unsupported": _checked(how, scene, sheet, stretch.covered)}
-    whole = _worded(scene, _bounded(how, scene, _filled(how.form, scene, sheet, originals)), words)
+    facts = {} if how.by_code else {"unsupported": _checked(how, scene, written, stretch.covered)}
+    sheet = _bounded(how, scene, _filled(how.form, scene, written, stretch.covered))
+    whole = _worded(scene, sheet, words)
     entry = scene.entry(user(f"{header}\n{render(whole)}"), stretch.covered, "summary")
     if entry.tokens >= room:
         return None
@@ -125,9 +123,10 @@ def _users_words(scene: Scene, covered: Sequence[int]) -> list[str]:
     return words
 
 
-def _checked(how: Fold, scene: Scene, sheet: Sheet, covered: Sequence[int]) -> list[str]:
+def _checked(how: Fold, scene: Scene, written: Ledger, covered: Sequence[int]) -> list[str]:
     asked_for = [focus_message(scene.focus, scene.texts)] if scene.focus else []
-    found = scene.support.missing(render(sheet), scene.history, covered, asked_for)
+    names = written.doubtful(scene.history, heading("users", scene.texts))
+    found = scene.support.missing(names, scene.history, covered, asked_for)
     if found and how.refuse_unsupported:
         raise SummaryRefused(f"the summary names what nothing supports: {', '.join(found[:5])}",
                              place=how.strategy, value=found,
@@ -135,23 +134,27 @@ def _checked(how: Fold, scene: Scene, sheet: Sheet, covered: Sequence[int]) -> l
     return found
 
 
-def _filled(form: str, scene: Scene, sheet: Sheet, originals: Sequence[Message]) -> Sheet:
-    """The sheet in the order of its form, with the sections that the harness writes.
+def _filled(form: str, scene: Scene, written: Ledger, covered: Sequence[int]) -> dict[str, Pile]:
+    """The sections in the order of the form, with those that the harness writes.
 
-    Users' words stand under a heading that is empty as yet, where the form has one.
+    What a model writes of users' words is not taken over: they stand under a heading
+    that is empty as yet, where the form has one.
     """
-    texts = scene.texts
+    texts, sheet = scene.texts, written.sections()
+    sheet.pop(heading("users", texts), None)
     whole = {"": sheet[""]} if "" in sheet else {}
     for section in FORMS[form]:
         head = heading(section, texts)
         if section in BY_CODE:
-            whole[head] = [] if section == "users" else extract.lines(section, originals, texts)
+            originals = [scene.history[index] for index in covered]
+            whole[head] = Pile(() if section == "users" else
+                               extract.lines(section, originals, texts))
         elif head in sheet:
             whole[head] = sheet[head]
     return whole | {head: body for head, body in sheet.items() if head not in whole}
 
 
-def _bounded(how: Fold, scene: Scene, sheet: Sheet) -> Sheet:
+def _bounded(how: Fold, scene: Scene, sheet: dict[str, Pile]) -> Sheet:
     limit = min(how.max_tokens, max(LEAST_TOKENS, scene.budget.scaled(how.max_tokens)))
     return bound(sheet, limit, scene.estimate.text,
                  lambda count: scene.texts("lines_left_out", count=count))

@@ -44,7 +44,7 @@ class FullSummary:
         how = Fold(self.name, "nine", "nine_header", self.max_tokens, self.attach,
                    refuse_unsupported=self.refuse_unsupported)
         return fold(how, view, scene, older(view, scene, self.keep_last, self.tail_share),
-                    partial(scene.summarise, form="nine"))
+                    partial(scene.summarise.gather, form="nine"))
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class HandoffNote:
         how = Fold(self.name, "note", "note_header", self.max_tokens, apart=True,
                    refuse_unsupported=self.refuse_unsupported)
         return fold(how, view, scene, older(view, scene, self.keep_last),
-                    partial(scene.summarise, form="note"))
+                    partial(scene.summarise.gather, form="note"))
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class HandoffForm:
         how = Fold(self.name, "form", "form_header", self.max_tokens,
                    refuse_unsupported=self.refuse_unsupported)
         return fold(how, view, scene, older(view, scene, tail_share=self.tail_share),
-                    partial(scene.summarise, form="form"))
+                    partial(scene.summarise.gather, form="form"))
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class HandoffFive:
         how = Fold(self.name, "five", "five_header", self.max_tokens,
                    refuse_unsupported=self.refuse_unsupported)
         return fold(how, view, scene, older(view, scene, self.keep_last),
-                    partial(scene.summarise, form="five"))
+                    partial(scene.summarise.gather, form="five"))
 
 
 @dataclass(frozen=True)
@@ -124,4 +124,4 @@ class ContextReset:
         """All behind the head; None without gain. Raises `StrategyError`."""
         how = Fold(self.name, "form", "reset_header", self.max_tokens, self.attach,
                    refuse_unsupported=self.refuse_unsupported)
-        return fold(how, view, scene, older(view, scene), partial(scene.summarise, form="form"))
+        return fold(how, view, scene, older(view, scene), partial(scene.summarise.gather, form="form"))

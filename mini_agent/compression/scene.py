@@ -17,6 +17,7 @@ from ..tokens import Estimator
 from .budget import Budget
 from .index import HistoryIndex
 from .laws import Protection
+from .ledger import Ledger
 from .pins import Pins
 from .verify import Support
 from .view import Change, Entry, View
@@ -53,7 +54,7 @@ class Summarise(Protocol):
     Both raise `StrategyError` where no text can be had.
     """
 
-    def __call__(self, indexes: Sequence[int], form: str) -> str: ...
+    def gather(self, indexes: Sequence[int], form: str) -> Ledger: ...
 
     def each(self, parts: Sequence[Sequence[int]], form: str) -> list[str]: ...
 

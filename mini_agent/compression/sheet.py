@@ -9,7 +9,9 @@ something happened, the more of it is kept. What is left out: what the lines say
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from ..errors import SummaryRefused
 from ..forms import MARK
@@ -62,31 +64,89 @@ def merge(texts: Iterable[str], none: str) -> str:
                    if none in body else body for head, body in merged.items()})
 
 
-def bound(sheet: Sheet, limit: int, count: Callable[[str], int],
+class Pile:
+    """The lines of a section, the oldest first; `chars` and tokens with their line breaks."""
+
+    def __init__(self, lines: Iterable[str] = ()) -> None:
+        self.lines: list[str] = []
+        self.chars = 0
+        self._ends: list[int] = []
+        self.extend(lines)
+
+    def extend(self, lines: Iterable[str]) -> None:
+        """Put lines under those that are there."""
+        before = len(self.lines)
+        self.lines += lines
+        self.chars += sum(map(len, self.lines[before:])) + len(self.lines) - before
+
+    def shorten(self, length: int) -> None:
+        """Keep the first `length` lines."""
+        self.chars -= sum(map(len, self.lines[length:])) + len(self.lines) - length
+        del self.lines[length:], self._ends[length:]
+
+    def ends(self, count: Callable[[str], int]) -> list[int]:
+        """Tokens up to and with each line; each is counted once."""
+        end = self._ends[-1] if self._ends else 0
+        for line in self.lines[len(self._ends):]:
+            end += count(line) + 1
+            self._ends.append(end)
+        return self._ends
+
+
+def bound(sheet: Mapping[str, Pile | Sequence[str]], limit: int, count: Callable[[str], int],
           mark: Callable[[int], str]) -> Sheet:
     """The sheet with at most `limit` tokens, by `count`; only its headings always stay.
 
     The section with the most tokens loses its oldest line, again and again; its last
-    line is halved. `mark(n)` is the line that says that n lines are left out.
+    line is halved. `mark(n)` is the line that says that n lines are left out. Lines that
+    go in any case are not looked at: what it costs goes by what is kept.
     """
-    pile = {head: _Pile(body, [count(line) for line in body]) for head, body in sheet.items()}
+    piles = {head: body if isinstance(body, Pile) else Pile(body) for head, body in sheet.items()}
+    ends = [pile.ends(count) for pile in piles.values()]
+    left = {head: _Left(pile.lines, all_ends, gone) for (head, pile), all_ends, gone in zip(
+        piles.items(), ends, _gone_in_any_case(ends, limit))}
     while (over := count(render(bounded := {head: lines.kept(mark)
-                                            for head, lines in pile.items()})) - limit) > 0:
+                                            for head, lines in left.items()})) - limit) > 0:
         while over > 0:
-            largest = max(pile.values(), key=lambda lines: lines.tokens)
+            largest = max(left.values(), key=lambda lines: lines.tokens)
             if not largest.body:
                 return bounded
             over -= largest.shrink(count)
     return bounded
 
 
-class _Pile:
-    """The lines of a section while it is made smaller, with their tokens."""
+def _gone_in_any_case(piles: Sequence[list[int]], limit: int) -> list[int]:
+    """How many of the oldest lines of each section go before `limit` can be reached.
 
-    def __init__(self, body: list[str], sizes: list[int]) -> None:
-        self.body, self._sizes = list(body), sizes
-        self.tokens = sum(sizes) + len(sizes)  # a line break is a token
-        self._gone = 0
+    Taking from the largest again and again brings all that are cut to one level: the
+    lowest is looked for at which it is surely too much yet. Tokens of lines are rounded
+    up, so a text has at least those of its lines less one a line; the last line stays.
+    """
+    low = max((ends[-1] - (ends[-2] if len(ends) > 1 else 0) for ends in piles if ends), default=0)
+    high = max((ends[-1] for ends in piles if ends), default=0)
+    gone = [0] * len(piles)
+    while low < high:
+        level = (low + high) // 2
+        tried = [bisect_left(ends, ends[-1] - level) + 1 if ends and ends[-1] > level else 0
+                 for ends in piles]
+        least = sum(ends[-1] - (ends[cut - 1] if cut else 0) - 2 * (len(ends) - cut)
+                    for ends, cut in zip(piles, tried) if ends)
+        if least > limit:
+            gone, high = tried, level
+        else:
+            low = level + 1
+    return gone
+
+
+class _Left:
+    """What is left of a section while it is made smaller, with its tokens."""
+
+    def __init__(self, lines: Sequence[str], ends: Sequence[int], gone: int) -> None:
+        self.body = list(lines[gone:])
+        before = ends[gone - 1] if gone else 0
+        self._sizes = [end - start - 1 for start, end in pairwise([before, *ends[gone:]])]
+        self.tokens = (ends[-1] if ends else 0) - before
+        self._gone = gone
 
     def shrink(self, count: Callable[[str], int]) -> int:
         """Take the oldest line away, or half of the last one. The tokens that are saved."""

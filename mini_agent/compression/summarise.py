@@ -14,6 +14,7 @@ from typing import ClassVar
 from ..extract import clip
 from .attach import check_kinds
 from .fold import SUMMARY_TOKENS, Fold, fold
+from .ledger import Ledger
 from .scene import Scene
 from .sheet import bound, merge, parse, render
 from .spans import of_stage, runs
@@ -41,7 +42,7 @@ class RollingSummary:
         """The first run that gains; None if none does. Raises `StrategyError`."""
         how = Fold(self.name, "rolling", "rolling_header", self.max_tokens, self.attach,
                    refuse_unsupported=self.refuse_unsupported)
-        write = partial(scene.summarise, form="rolling")
+        write = partial(scene.summarise.gather, form="rolling")
         return next(filter(None, (fold(how, view, scene, run, write)
                                   for run in runs(view, scene))), None)
 
@@ -75,16 +76,16 @@ class SegmentedSummary:
         return next(filter(None, (fold(how, view, scene, run, write)
                                   for run in runs(view, scene))), None)
 
-    def _write(self, scene: Scene, covered: Sequence[int]) -> str:
+    def _write(self, scene: Scene, covered: Sequence[int]) -> Ledger:
         parts = list(segments(scene, covered, self.segment_messages))
         found = zip(parts, scene.summarise.each(parts, "segment"))
         nodes = [(number, number, len(part), text)
                  for number, (part, text) in enumerate(found, 1)]
         while len(nodes) > max(2, self.fan_in):
             nodes[:self.fan_in] = [self._merged(scene, nodes[:self.fan_in])]
-        return "\n".join(
+        return Ledger.of("\n".join(
             scene.texts("segment_title", first=first, last=last, count=count) + "\n" +
-            text.replace("## ", "### ") for first, last, count, text in nodes)
+            text.replace("## ", "### ") for first, last, count, text in nodes))
 
     def _merged(self, scene: Scene, nodes: Sequence[Node]) -> Node:
         """Some neighbouring segments as one that is no longer than the longest of them."""
@@ -129,7 +130,7 @@ class StageSummary:
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """The first stage that gains; None if none does. Raises `StrategyError`."""
-        write = partial(scene.summarise, form="stage")
+        write = partial(scene.summarise.gather, form="stage")
         for stage in scene.stages:
             how = Fold(self.name, "stage", "stage_header", self.max_tokens, self.attach,
                        refuse_unsupported=self.refuse_unsupported, title=clip(stage.name))

@@ -9,15 +9,16 @@ asked for again. What this module leaves out: which messages, and what for.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError, PromptTooLongError, StrategyError, SummaryRefused
-from ..messages import Call, Message, calls_of, user
+from ..messages import Message, user
 from ..models.base import Model
 from ..texts import Texts
+from .ledger import Ledger
+from .parts import Part, Parts, bounded
 from .sheet import merge, without_draft
 from .verify import refuse_no_text
 
@@ -25,7 +26,6 @@ PART_CHARS = 80_000   # characters of messages that the summariser is given at a
 LEAST_CHARS = 2_000   # a part that small and still too long: the model is not usable
 
 Note = dict[str, Any]
-Part = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,25 @@ class Summariser:
         self._workers = workers
         self.focus = ""
         self._limit = PART_CHARS
+        self._parts = Parts(history)
         self._asked: list[Note] = []
         self._known: dict[tuple[str, Part], str] = {}
+        self._finals: dict[tuple[str, Part], str] = {}  # what of the known is used
+        self._ledgers: dict[str, Ledger] = {}
 
     def __call__(self, indexes: Sequence[int], form: str) -> str:
         """The text of a summary of these history messages, whatever their size.
 
         Raises `StrategyError` where the model gives none that can be used.
         """
-        return merge(self.each(list(self._parts(indexes)), form), self._texts("said_none"))
+        return self.gather(indexes, form).text()
+
+    def gather(self, indexes: Sequence[int], form: str) -> Ledger:
+        """The same as sections; of a form there is one ledger, which is kept and grows."""
+        parts = self._parts.cut(indexes, self._limit)
+        texts = self.each(parts, form)
+        ledger = self._ledgers.setdefault(form, Ledger(self._texts("said_none")))
+        return ledger.become(list(zip(parts, texts)))
 
     def each(self, parts: Sequence[Sequence[int]], form: str) -> list[str]:
         """The text of a summary for each of these lists of history messages."""
@@ -88,7 +98,9 @@ class Summariser:
     def learn(self, note: Note) -> None:
         """What a `model_summarize` record of an applied summary says is known from now on."""
         if "error" not in note and "focus" not in note:
-            self._known[note["form"], tuple(note["input"])] = note["output"]
+            key = note["form"], tuple(note["input"])
+            self._known[key] = note["output"]
+            self._finals.pop(key, None)
 
     @property
     def asked(self) -> bool:
@@ -104,10 +116,12 @@ class Summariser:
 
     def _answer(self, part: Part, form: str) -> Answer:
         """What the model says of one part, checked; smaller parts where it does not fit."""
-        if not self.focus and (form, part) in self._known:
-            return Answer(self._final(self._known[form, part], form))
+        if not self.focus and (known := self._known.get((form, part))) is not None:
+            if (form, part) not in self._finals:
+                self._finals[form, part] = self._final(known, form)
+            return Answer(self._finals[form, part])
         note: Note = {"input": list(part), "form": form, "output": ""}
-        messages = [self._bounded(index) for index in part]
+        messages = [bounded(self._history[index], self._limit, self._texts) for index in part]
         if self.focus:
             note["focus"] = self.focus
             messages.append(focus_message(self.focus, self._texts))
@@ -129,10 +143,10 @@ class Summariser:
 
         Where the answer named the `window` in tokens, a part gets about half of it.
         """
-        whole = sum(min(self._limit, _size(self._history[i])) for i in part)
+        whole = sum(min(self._limit, self._parts.size(index)) for index in part)
         half = min(self._limit, whole) // 2
         self._limit = max(LEAST_CHARS, min(half, 2 * window) if window else half)
-        answers = list(self._map(list(self._parts(part)), form))
+        answers = list(self._map(Parts(self._history).cut(part, self._limit), form))
         return Answer(merge([answer.text for answer in answers], self._texts("said_none")),
                       (refused, *(note for answer in answers for note in answer.notes)),
                       answers[-1].error)
@@ -142,57 +156,7 @@ class Summariser:
         refuse_no_text(text, form)
         return text
 
-    def _parts(self, indexes: Sequence[int]) -> Iterator[Part]:
-        """The messages in order, as many to a part as it holds."""
-        part: list[int] = []
-        room = self._limit
-        for index in indexes:
-            size = min(self._limit, _size(self._history[index]))
-            if part and size > room:
-                yield tuple(part)
-                part, room = [], self._limit
-            part.append(index)
-            room -= size
-        if part:
-            yield tuple(part)
-
-    def _bounded(self, index: int) -> Message:
-        """A message as the summariser reads it: no longer than a part, without reasoning."""
-        message = self._history[index]
-        if "opaque" in message:
-            message = {key: value for key, value in message.items() if key != "opaque"}
-        if _size(message) <= self._limit:
-            return message
-        calls = [self._bounded_call(made, self._limit // 2 // len(calls_of(message)))
-                 for made in calls_of(message)]
-        content = self._cut(message["content"], self._limit // 2 if calls else self._limit)
-        return {**message, "content": content, **({"tool_calls": calls} if calls else {})}
-
-    def _bounded_call(self, made: Call, limit: int) -> Call:
-        if "invalid" in made:
-            return {**made, "invalid": self._cut(made["invalid"], limit)}
-        text = json.dumps(made["arguments"], ensure_ascii=False)
-        if len(text) <= limit:
-            return made
-        return {**made, "arguments": {"...": self._cut(text, limit)}}
-
-    def _cut(self, text: str, limit: int) -> str:
-        """Head and tail of a text, and between them how much is missing."""
-        if len(text) <= limit:
-            return text
-        note = self._texts("summariser_cut", chars=len(text) - limit)
-        side = max(0, limit - len(note) - 2) // 2
-        note = self._texts("summariser_cut", chars=len(text) - 2 * side)
-        return f"{text[:side]}\n{note}\n{text[len(text) - side:]}"
-
 
 def focus_message(focus: str, texts: Texts) -> Message:
     """What a user who compresses by hand wants to keep, in that user's words."""
     return user(texts("summary_focus", focus=focus))
-
-
-def _size(message: Message) -> int:
-    """The characters of a message that a summariser would read."""
-    return len(message["content"]) + sum(
-        len(made["name"]) + len(made["invalid"] if "invalid" in made else json.dumps(
-            made["arguments"], ensure_ascii=False)) for made in calls_of(message))

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from ..errors import SummaryRefused
 from ..messages import Message, calls_of
@@ -48,74 +50,116 @@ def is_call(text: str) -> bool:
     return isinstance(first, dict) and bool(_CALL_KEYS.intersection(first))
 
 
+FINDERS = (words, numbers, quoted)
+
+
+def named(text: str) -> Iterator[str]:
+    """What a text names: paths and identifiers, then numbers, then quoted strings."""
+    return (name for finder in FINDERS for name in finder(text))
+
+
 def longer(summary: str, originals: Sequence[Message]) -> bool:
     """Whether a summary has as many characters as what it covers, or more."""
-    room = len(summary)
-    for part in (part for message in originals for part in _parts(message)):
-        room -= len(part)
-        if room < 0:
-            return False
-    return True
+    return Support().longer(len(summary), originals, range(len(originals)))
 
 
 def unsupported(summary: str, originals: Sequence[Message]) -> list[str]:
     """What `summary` names and `originals` do not, each once, in order."""
-    return Support().missing(summary, originals, range(len(originals)))
+    return Support().missing(named(summary), originals, range(len(originals)))
+
+
+def lacking(names: Iterable[str], messages: Sequence[Message]) -> list[str]:
+    """Which of these names a few messages do not support, each once, in order."""
+    sizes = {size for message in messages for size in _sizes(message)}
+    source = "\n".join(part for message in messages for part in _parts(message))
+    return [name for name in dict.fromkeys(names)
+            if not (_is_count(name) and (1 <= int(name) <= len(messages) or name in sizes))
+            and not _stands(name, source)]
 
 
 class Support:
     """Where the names in the summaries of a session stand in its history.
 
-    Later summaries cover what earlier ones have covered, so where a name stands, or does
-    not, is found once and then known; the newest messages are looked through first.
+    Later summaries cover what earlier ones have covered, so where a name stands is
+    found once and then known, and only what is new is searched for one that stood
+    nowhere; the newest messages are looked through first.
     """
 
     def __init__(self) -> None:
-        self._where: dict[str, int] = {}
-        self._not_in: dict[str, frozenset[int]] = {}
-        self._sizes: dict[str, set[int]] = {}  # the messages that have so many characters, or lines
-        self._measured: set[int] = set()
+        self._places: dict[str, list[int]] = {}  # messages that have a name, rising: some of them,
+        self._searched: dict[str, int] = {}      # but before this one all
+        self._sizes: dict[str, list[int]] = {}   # messages with so many characters, or lines
+        self._measured = 0
+        self._chars: list[int] = []
 
-    def missing(self, summary: str, history: Sequence[Message], covered: Sequence[int],
+    def longer(self, chars: int, history: Sequence[Message], covered: Sequence[int]) -> bool:
+        """Whether a summary has as many characters as the messages that it covers, or more."""
+        for index in covered:
+            while index >= len(self._chars):
+                self._chars.append(sum(map(len, _parts(history[len(self._chars)]))))
+            chars -= self._chars[index]
+            if chars < 0:
+                return False
+        return True
+
+    def missing(self, names: Iterable[str], history: Sequence[Message], covered: Sequence[int],
                 more: Sequence[Message] = ()) -> list[str]:
-        """What `summary` names and neither the `covered` messages do nor `more`.
+        """Which of these names neither the `covered` messages (rising) support nor `more`.
 
         Counts that can be taken from the originals (how many messages, how many
-        lines or characters a message has) are supported.
+        lines or characters a message has) are supported. Each once, in order.
         """
-        inside = frozenset(covered)
-        self._measure(history, inside)
-        found = dict.fromkeys(name for finder in (words, numbers, quoted)
-                              for name in finder(summary))
-        return [name for name in found
-                if not self._is_count(name, inside, len(covered) + len(more))
-                and not self._stands(name, history, covered, inside)
+        size = len(covered) + len(more)
+        return [name for name in dict.fromkeys(names)
+                if not (_is_count(name) and (1 <= int(name) <= size or meet(
+                    self._measure(history).get(name, ()), covered)))
+                and not self._found(name, history, covered)
                 and not any(_said(name, message) for message in more)]
 
-    def _stands(self, name: str, history: Sequence[Message], covered: Sequence[int],
-                inside: frozenset[int]) -> bool:
-        if self._where.get(name) in inside:
+    def _found(self, name: str, history: Sequence[Message], covered: Sequence[int]) -> bool:
+        places = self._places.setdefault(name, [])
+        if meet(places, covered):
             return True
-        looked = self._not_in.get(name, frozenset())
-        for index in reversed(covered):
-            if index not in looked and _said(name, history[index]):
-                self._where[name] = index
-                return True
-        self._not_in[name] = inside
+        searched, stop = self._searched.get(name, 0), covered[-1] + 1 if covered else 0
+        for index in range(stop - 1, searched - 1, -1):
+            if not holds(places, index) and _said(name, history[index]):
+                insort(places, index)
+                if holds(covered, index):
+                    return True
+        self._searched[name] = max(searched, stop)
         return False
 
-    def _is_count(self, name: str, inside: frozenset[int], size: int) -> bool:
-        """Whether it numbers the messages, or is the size of one."""
-        if not name.isdecimal() or len(name) > 12 or name != str(int(name)):
-            return False
-        return 1 <= int(name) <= size or not inside.isdisjoint(self._sizes.get(name, ()))
+    def _measure(self, history: Sequence[Message]) -> dict[str, list[int]]:
+        for index in range(self._measured, len(history)):
+            for size in dict.fromkeys(_sizes(history[index])):
+                self._sizes.setdefault(size, []).append(index)
+        self._measured = len(history)
+        return self._sizes
 
-    def _measure(self, history: Sequence[Message], inside: frozenset[int]) -> None:
-        for index in inside - self._measured:
-            content = history[index]["content"]
-            for size in (len(content), len(content.splitlines())):
-                self._sizes.setdefault(str(size), set()).add(index)
-        self._measured |= inside
+
+def holds(rising: Sequence[int], index: int) -> bool:
+    """Whether a rising sequence has this number."""
+    at = bisect_left(rising, index)
+    return at < len(rising) and rising[at] == index
+
+
+def meet(some: Sequence[int], covered: Sequence[int]) -> bool:
+    """Whether two rising sequences have a number in common; `covered` has few gaps."""
+    if not some or not covered:
+        return False
+    return any(holds(covered, index) for index in islice(
+        some, bisect_left(some, covered[0]), bisect_right(some, covered[-1])))
+
+
+def _is_count(name: str) -> bool:
+    """Whether it may say how many there are of something."""
+    return name.isdecimal() and len(name) <= 12 and name == str(int(name))
+
+
+def _sizes(message: Message) -> tuple[str, str]:
+    """How many characters, and how many lines, a message has."""
+    content = message["content"]
+    return str(len(content)), str(len(content.splitlines()))
 
 
 def _said(name: str, message: Message) -> bool:

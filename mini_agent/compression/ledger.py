@@ -1,0 +1,123 @@
+"""Milestone 3: the parts of a long summary as one sheet that grows with them.
+
+A session is summed up again and again, each time from all its messages, but most parts
+are those of the last time. So they are not put together again: a part that is new is
+added under its headings, one that is there no more is taken off, and what is asked of a
+line (its tokens, which of its names its own part does not have) is asked once. What
+comes out is the same as if all were made anew. What is left out: who writes the parts
+(`summariser.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ..messages import Message
+from .sheet import Pile, parse, render
+from .verify import FINDERS, Support, lacking
+
+Doubts = tuple[list[str], ...]  # for each of `FINDERS` the names that a part does not have
+
+
+@dataclass
+class _Part:
+    """One text: what it is of, what it says, and where its lines are in each section."""
+
+    indexes: Sequence[int]
+    text: str
+    places: dict[str, range] = field(default_factory=dict)
+    nothing: list[str] = field(default_factory=list)  # the sections in which it says so
+    doubts: dict[str, Doubts] | None = None
+
+
+class Ledger:
+    """Sections, the oldest line first. A line that is `none` gives way to any other."""
+
+    def __init__(self, none: str = "") -> None:
+        self._none = none
+        self._parts: list[_Part] = []
+        self._piles: dict[str, Pile] = {}
+        self._nothing: dict[str, int] = {}  # so many parts have nothing to say in a section
+
+    @classmethod
+    def of(cls, text: str) -> Ledger:
+        """The ledger of a text that is no part of a longer one."""
+        return cls().become([((), text)])
+
+    def become(self, parts: Sequence[tuple[Sequence[int], str]]) -> Ledger:
+        """Hold these (history indexes, text) and no others, in this order; returns itself."""
+        same = 0
+        for there, (indexes, text) in zip(self._parts, parts):
+            if there.text != text or there.indexes != indexes:
+                break
+            same += 1
+        while len(self._parts) > same:
+            self._take_off()
+        for indexes, text in parts[same:]:
+            self._add(_Part(indexes, text))
+        return self
+
+    def _add(self, part: _Part) -> None:
+        for head, body in parse(part.text).items():
+            said = [line for line in body if line != self._none] if self._none else body
+            if len(said) < len(body):
+                part.nothing.append(head)
+                self._nothing[head] = self._nothing.get(head, 0) + 1
+            pile = self._piles.setdefault(head, Pile())
+            part.places[head] = range(len(pile.lines), len(pile.lines) + len(said))
+            pile.extend(said)
+        self._parts.append(part)
+
+    def _take_off(self) -> None:
+        part = self._parts.pop()
+        for head in part.nothing:
+            self._nothing[head] -= 1
+        for head, lines in part.places.items():
+            self._piles[head].shorten(lines.start)
+            if not any(head in other.places for other in reversed(self._parts)):
+                del self._piles[head]
+
+    def sections(self) -> dict[str, Pile]:
+        """Heading to lines; what stands under no heading comes first."""
+        found = {head: Pile([self._none]) if not pile.lines and self._nothing.get(head) else pile
+                 for head, pile in self._piles.items()}
+        return {"": found.pop(""), **found} if "" in found else found
+
+    def text(self) -> str:
+        """All of it."""
+        return render({head: pile.lines for head, pile in self.sections().items()})
+
+    def chars(self) -> int:
+        """How long `text` is."""
+        return sum(pile.chars + (len(head) + 1 if head else 0)
+                   for head, pile in self.sections().items()) - 1
+
+    def doubtful(self, history: Sequence[Message], without: str) -> Iterator[str]:
+        """The names in the text that the part which has them does not support, in the order
+        of `verify.named`; those of its headings too. `without`: a section that is left out."""
+        for part in self._parts:
+            if part.doubts is None:
+                part.doubts = self._doubts(part, history)
+        parts = [part.doubts for part in self._parts if part.doubts]
+        sections = self.sections()
+        sections.pop(without, None)
+        for number, finder in enumerate(FINDERS):
+            for head, pile in sections.items():
+                yield from finder(head)
+                if pile is not self._piles[head]:
+                    yield from finder(self._none)
+                for doubts in parts:
+                    yield from doubts[head][number] if head in doubts else ()
+
+    def _doubts(self, part: _Part, history: Sequence[Message]) -> dict[str, Doubts]:
+        """By heading the names of a part's lines that its messages do not have."""
+        said = {head: "\n".join(self._piles[head].lines[lines.start:lines.stop])
+                for head, lines in part.places.items()}
+        names = {head: tuple(list(finder(text)) for finder in FINDERS)
+                 for head, text in said.items()}
+        missing = set(lacking((name for found in names.values() for each in found for name in each),
+                              [history[index] for index in part.indexes]))
+        return {head: tuple([name for name in each if name in missing] for each in found)
+                for head, found in names.items()
+                if any(not missing.isdisjoint(each) for each in found)}

@@ -1,0 +1,244 @@
+"""Milestone 3: a summary that is kept up with a session equals one made anew."""
+
+from __future__ import annotations
+
+import random
+import unittest
+from collections.abc import Iterator
+
+from mini_agent.compression.ledger import Ledger
+from mini_agent.compression.parts import Parts
+from mini_agent.compression.policies import find_policy
+from mini_agent.compression.sheet import Pile, Sheet, bound, merge, render
+from mini_agent.compression.state import WindowState
+from mini_agent.compression.store import MemoryShelf
+from mini_agent.compression.verify import Support, lacking, named
+from mini_agent.compression.window import ContextWindow
+from mini_agent.messages import Message, assistant, call, system, tool_result, user
+from mini_agent.models.scripted import ScriptedModel
+from mini_agent.runner import governed_by
+from mini_agent.texts import Texts
+from mini_agent.tokens import estimator
+from mini_agent.trace import Record, Tracer
+from tests.histories import random_messages
+from tests.support import payloads
+
+NONE = "- none"
+HEADS = ("## A", "## B", "## Files", "## 目标")
+LINES = ("read src/app.py", "port 8080 is taken", '"quoted words" here', "", NONE, "x" * 90,
+         "ghost.py:12 says `no such thing`", "第三行没有什么内容", "done", "20 messages")
+WINDOW = 6_000
+SUMMARISING = ("published", "segmented", "stages", "two_layer", "tail_summary", "handoff_note",
+               "handoff_form", "context_reset", "tiers_50_70_90", "layered")
+
+
+def random_text(rng: random.Random) -> str:
+    """A text of a part: some sections, sometimes lines before the first one."""
+    out = [rng.choice(LINES) for _ in range(rng.choice((0, 0, 2)))]
+    for head in rng.sample(HEADS, rng.randint(1, len(HEADS))):
+        out += [head, *(rng.choice(LINES) for _ in range(rng.randint(0, 5)))]
+    return "\n".join(out)
+
+
+class LedgerTest(unittest.TestCase):
+    """Parts that come and go, against all parts put together."""
+
+    def test_it_is_the_merger_of_its_parts_whatever_it_was_before(self) -> None:
+        """Text, length and doubts, after each of 300 random turns."""
+        rng = random.Random(4)
+        history = list(random_messages(random.Random(7)))
+        ledger = Ledger(NONE)
+        parts: list[tuple[tuple[int, ...], str]] = []
+        for _ in range(300):
+            del parts[max(0, len(parts) - rng.choice((0, 0, 1, 1, 3, 20))):]
+            for _ in range(rng.randint(1, 3)):
+                start = rng.randrange(len(history) - 2)
+                parts.append((tuple(range(start, start + 2)), random_text(rng)))
+            ledger.become(parts)
+            anew = Ledger(NONE).become(parts)
+            self.assertEqual(ledger.text(), anew.text())
+            self.assertEqual(len(ledger.text()), ledger.chars())
+            self.assertEqual(list(ledger.sections()), list(anew.sections()))
+            self.assertEqual(list(ledger.doubtful(history, "## B")),
+                             list(anew.doubtful(history, "## B")))
+            if all(text.startswith("## ") for _, text in parts):
+                self.assertEqual(ledger.text(), merge([text for _, text in parts], NONE))
+
+    def test_what_stands_before_the_first_heading_of_any_part_stays_there(self) -> None:
+        """It is not put under the last heading of the part before."""
+        ledger = Ledger(NONE).become([((0,), "## A\n1"), ((1,), "free words\n## A\n2")])
+        self.assertEqual("free words\n## A\n1\n2", ledger.text())
+
+    def test_only_what_its_own_part_does_not_say_is_doubted(self) -> None:
+        """Words before numbers before quotes, headings among them, a section left out."""
+        history = [user("src/a.py has 1234 lines"), user("src/b.py")]
+        ledger = Ledger(NONE).become([
+            ((0,), "## A_1\n- 'src/a.py', src/b.py, 77\n## B\n- `out of it`"),
+            ((1,), "## A_1\n- src/b.py and src/c.py, \"a word\"")])
+        self.assertEqual(["A_1", "src/b.py", "src/c.py", "77", "a word"],
+                         list(ledger.doubtful(history, "## B")))
+
+    def test_bounding_is_the_plain_search(self) -> None:
+        """Lines go one by one until it fits: what is skipped would have gone in any case."""
+        rng = random.Random(5)
+        for name in ("runs", "chars4", "published"):
+            count = estimator(name).text
+            for _ in range(60):
+                sheet: Sheet = {head: [rng.choice(LINES) + str(rng.randrange(999))
+                                       for _ in range(rng.choice((0, 1, 4, 60)))]
+                                for head in HEADS}
+                limit = rng.choice((100, 200, 900))
+                self.assertEqual(self.plainly(sheet, limit, count),
+                                 bound(sheet, limit, count, lambda gone: f"({gone} left out)"))
+
+    @staticmethod
+    def plainly(sheet: Sheet, limit: int, count) -> Sheet:
+        left = {head: list(body) for head, body in sheet.items()}
+        gone = dict.fromkeys(left, 0)
+        while True:
+            made = {head: [f"({gone[head]} left out)", *body] if gone[head] else body
+                    for head, body in left.items()}
+            largest = max(left, key=lambda head: sum(count(line) + 1 for line in left[head]))
+            if count(render(made)) <= limit or not left[largest]:
+                return made
+            line = left[largest].pop(0)
+            whole = line.rstrip("…")
+            half = whole[:len(whole) // 2]
+            if not left[largest] and half and len(half) + 1 < len(line):
+                left[largest] = [half + "…"]
+            else:
+                gone[largest] += 1
+
+    def test_each_line_is_counted_once(self) -> None:
+        """A pile that grows and loses its end asks for new lines only."""
+        counted: list[str] = []
+        pile = Pile(["a", "b"])
+
+        def count(line: str) -> int:
+            counted.append(line)
+            return len(line)
+
+        self.assertEqual([2, 4], pile.ends(count))
+        pile.extend(["cc"])
+        self.assertEqual([2, 4, 7], pile.ends(count))
+        pile.shorten(1)
+        pile.extend(["d"])
+        self.assertEqual([2, 4], pile.ends(count))
+        self.assertEqual(["a", "b", "cc", "d"], counted)
+        self.assertEqual(4, pile.chars)
+
+
+class KnownTest(unittest.TestCase):
+    """What is known of the last time is what would be found now."""
+
+    def test_lists_that_go_on_are_cut_as_if_anew(self) -> None:
+        """Longer, shorter, another beginning, another limit."""
+        rng = random.Random(6)
+        history = [user("z" * rng.randint(0, 900)) for _ in range(200)]
+        parts = Parts(history)
+        for _ in range(300):
+            start = rng.choice((0, 0, 0, 0, 50))
+            indexes = [at for at in range(start, rng.randint(start, 200)) if at % 17 or start]
+            limit = rng.choice((2_000, 2_000, 2_000, 700))
+            found = parts.cut(indexes, limit)
+            self.assertEqual(Parts(history).cut(indexes, limit), found)
+            self.assertEqual(indexes, [at for part in found for at in part])
+
+    def test_support_is_found_as_if_anew(self) -> None:
+        """Over random coverings of random histories, with invented names among the true ones."""
+        for seed in range(40):
+            rng = random.Random(seed)
+            history = list(random_messages(rng))
+            said = [name for message in history for name in named(message["content"])]
+            names = [*rng.sample(said, min(12, len(said))), "ghost.py", "4711", "12", "1", "66"]
+            support = Support()
+            for _ in range(30):
+                covered = sorted(rng.sample(range(len(history)), rng.randint(0, len(history))))
+                originals = [history[at] for at in covered]
+                found = support.missing(names, history, covered)
+                self.assertEqual(Support().missing(names, originals, range(len(originals))), found)
+                self.assertEqual(found, lacking(names, originals))
+                chars = rng.randrange(3_000)
+                self.assertEqual(Support().longer(chars, originals, range(len(originals))),
+                                 support.longer(chars, history, covered))
+
+
+def life(steps: int) -> Iterator[Message]:
+    """Reads, edits and failures over a few files, a list of points, now and then a user."""
+    rng = random.Random(9)
+    yield system("You are a coding agent.")
+    yield user("Move the service to src/client.py. Never touch config/prod.yaml.")
+    for step in range(steps):
+        path = f"src/part_{rng.randrange(30)}.py"
+        name = rng.choice(("read_file", "read_file", "edit_file", "write_file", "run"))
+        made = {"path": path, **({"content": f"value = {step}\n"} if name == "write_file" else {})}
+        failed = {"code": "FAILED", "message": f"exit={step}"} if rng.random() < .2 else None
+        yield assistant(f"Step {step} because of {path}: - [{rng.choice(' x')}] point {step % 9}\n"
+                        f"- [{rng.choice(' x')}] point {step % 7}", [call(f"c{step}", name, made)])
+        yield tool_result(f"c{step}", name, "\n".join(
+            f"{line}: value_{step}_{line} = compute({line}, mode={step})"
+            for line in range(rng.choice((3, 40)))), failed)
+        if step % 70 == 69:
+            yield user(f"And mind point {step}.")
+
+
+class AnewTest(unittest.TestCase):
+    """The same bytes from a window that knows its past and from one that has just come."""
+
+    def lived(self, policy: str, fresh: bool) -> list[Record]:
+        """The records of a session; `fresh`: before each call all but the records is forgotten."""
+        records: list[Record] = []
+        made = governed_by(find_policy(policy), WINDOW)
+        count, texts, shelf = estimator("chars4"), Texts(), MemoryShelf()
+        tracer = Tracer(records.append)
+        window: ContextWindow | None = None
+        history: list[Message] = []
+        step = 0
+        for message in life(160):
+            if message["role"] == "assistant":
+                if window is None or fresh:
+                    state = WindowState(count, texts)
+                    for record in records:
+                        state.fold(record)
+                    window = ContextWindow(made.policy, made.budget, count, ScriptedModel([]),
+                                           tracer, texts, shelf=shelf, state=state)
+                if policy == "stages" and step % 30 == 29:
+                    window.stage_done(history, f"stage {step}", step)
+                window.before_model_call(history, step)
+                tracer.event("model_call", step=step, messages=window.messages,
+                             tokens=window.tokens)
+                step += 1
+            tracer.message(step, message)
+            history.append(message)
+        return records
+
+    def test_a_summary_that_was_kept_up_has_the_bytes_of_one_made_anew(self) -> None:
+        """Every record of 160 steps, under every policy that sums up."""
+        for policy in SUMMARISING:
+            with self.subTest(policy=policy):
+                grown, anew = (self.lived(policy, fresh) for fresh in (False, True))
+                for one, other in zip(grown, anew):
+                    self.assertEqual(other, one)
+                self.assertGreater(sum(entry["how"] == "summary" for told in payloads(
+                    grown, "context_compression") for entry in told["entries"]), 2)
+
+    def test_a_summary_adds_only_the_parts_that_are_new(self) -> None:
+        """However long the session has become."""
+        added: list[int] = []
+
+        class Counting(Ledger):
+            """Counts the parts that are added."""
+
+            def _add(self, part) -> None:
+                added.append(len(self._parts))
+                super()._add(part)
+
+        ledger = Counting(NONE)
+        parts = [((at,), f"## A\n{at}") for at in range(500)]
+        for size in range(1, 501):
+            ledger.become([*parts[:size - 1], ((size,), f"## A\ndraft of {size}")])
+        self.assertLessEqual(len(added), 2 * 500)
+
+
+if __name__ == "__main__":
+    unittest.main()
