@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 Message = dict[str, Any]
@@ -85,20 +85,20 @@ def calls_of(message: Mapping[str, Any]) -> list[Call]:
     return message.get("tool_calls") or []
 
 
-def groups(messages: Sequence[Mapping[str, Any]]) -> Iterator[range]:
+def groups(messages: Iterable[Mapping[str, Any]]) -> Iterator[range]:
     """Index ranges of the smallest pieces that may move alone, in order.
 
     A group is one message, or an assistant message with calls and all results
     behind it. They are matched by position, since ids may repeat in a session.
     """
-    start = 0
-    while start < len(messages):
-        end = start + 1
-        if messages[start].get("tool_calls"):
-            while end < len(messages) and messages[end]["role"] == "tool":
-                end += 1
-        yield range(start, end)
-        start = end
+    start, at, open_ = 0, -1, False
+    for at, message in enumerate(messages):
+        if not (open_ and message["role"] == "tool"):
+            if at:
+                yield range(start, at)
+            start, open_ = at, bool(message.get("tool_calls"))
+    if at >= 0:
+        yield range(start, at + 1)
 
 
 def answered(message: Mapping[str, Any],

@@ -8,7 +8,7 @@ from mini_agent.compression.laws import PAIRING, Protection, faults
 from mini_agent.compression.policies import find_policy
 from mini_agent.compression.view import Change, Entry, View, apply, same_prefix
 from mini_agent.lab.recording import Recording
-from mini_agent.lab.replay import Trial, difference, replay
+from mini_agent.lab.replay import Trial, replay
 from mini_agent.messages import assistant, call, pairing_faults, system, text_of, tool_result, user
 from mini_agent.tokens import estimator
 
@@ -91,21 +91,25 @@ class KeptUpTest(unittest.TestCase):
                               for at in range(len(after) + 1)],
                              [after.tokens_before(at) for at in range(len(after) + 1)])
 
-    def test_two_views_differ_by_what_only_one_of_them_has(self):
-        """In order, and the prefix that both have is told by its tokens."""
-        dice = random.Random(2)
-        for _ in range(300):
-            view = random_view(dice)
-            after = apply(view, random_change(view, dice))
-            gone, made = difference(view, after)
-            self.assertEqual([id(one) for one in view.entries if not any(
-                one is other for other in after.entries)], [id(one) for one in gone])
-            self.assertEqual([id(one) for one in after.entries if not any(
-                one is other for other in view.entries)], [id(one) for one in made])
-            same = next((at for at, (one, other) in enumerate(zip(view.entries, after.entries))
-                         if one is not other), min(len(view), len(after)))
-            self.assertEqual(sum(entry.tokens for entry in view.entries[:same]),
-                             same_prefix(view.entries, after.entries))
+    def test_a_moment_tells_how_its_view_differs_from_the_last_one(self):
+        """What went, what came and the common prefix are those of a look at both views."""
+        messages = session(60)
+        for name in ("keep_head", "whole_rounds", "clip_errors_summary", "two_layer", "digest",
+                     "tiers_50_70_90"):
+            played, last, changed = Recording("s", "s", messages, estimator("runs")), [], 0
+
+            def look(moment):
+                nonlocal last, changed
+                before, now = [*last, *moment.arrived], moment.view.entries
+                old, new = ({id(entry) for entry in entries} for entries in (before, now))
+                self.assertEqual(old - new, set(map(id, moment.gone)))
+                self.assertEqual(new - old, set(map(id, moment.made)))
+                self.assertEqual(same_prefix(last, now), moment.prefix)
+                last, changed = list(now), changed + bool(moment.gone)
+
+            with self.subTest(name):
+                replay(played, [Trial(played, find_policy(name), 8_000, [look])])
+                self.assertGreater(changed, 3)
 
     def test_a_torn_pair_is_found_in_the_neighbourhood_of_the_change(self):
         """The law names the same message and fault as a look at the whole view does."""

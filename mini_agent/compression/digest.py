@@ -90,7 +90,7 @@ class CoverageDigest:
 
 def stays(entry: Entry, scene: Scene) -> bool:
     """Whether an entry is protected as it stands, wherever it is."""
-    return entry.how == "verbatim" and not scene.protection.verbatim.isdisjoint(entry.stands_for)
+    return entry.how == "verbatim" and entry.covers(scene.protection.verbatim)
 
 
 def tail_start(view: View, scene: Scene, room: int) -> int:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice, pairwise
-from operator import sub
+from operator import attrgetter, sub
 from typing import ClassVar
 
 from ..errors import StrategyError
@@ -21,6 +21,7 @@ from .offload import NEVER_STORED
 from .scene import Scene
 from .view import Change, Entry, View, dropped_by
 
+_MESSAGE = attrgetter("message")
 VARIANTS = ("naive", "keep_head", "whole_rounds", "snip_middle")
 LONG = 100  # messages that one note stands for before there may be a second one behind it
 Note = Callable[[Sequence[int], Scene], str]
@@ -90,13 +91,14 @@ class Recall:
 
 def may_go(entry: Entry, scene: Scene) -> bool:
     """Whether an entry may leave: it is no attachment, and stands for nothing protected."""
-    return bool(entry.stands_for) and scene.protection.verbatim.isdisjoint(entry.stands_for)
+    return bool(entry.stands_for) and not entry.covers(scene.protection.verbatim)
 
 
 def free_groups(view: View, scene: Scene) -> Iterator[range]:
     """View ranges of the whole groups before the tail that may leave, oldest first."""
-    for group in groups([entry.message for entry in view.entries[:scene.protection.tail]]):
-        if all(may_go(view[at], scene) for at in group):
+    free = islice(view.entries, scene.protection.tail)
+    for group in groups(map(_MESSAGE, free)):
+        if all([may_go(entry, scene) for entry in view.entries[group.start:group.stop]]):
             yield group
 
 
@@ -125,13 +127,13 @@ def put_away(name: str, view: View, scene: Scene, free: Iterator[range],
     while True:
         while group is not None and need > 0:
             gone.extend(group)
-            need -= sum(view[at].tokens for at in group)
+            need -= sum([view[at].tokens for at in group])
             group = next(free, None)
         stretches = list(_stretches(view, sorted(gone)))
         affected = tuple(at for stretch in stretches for at in stretch)
         inserts = tuple(_notes(view, scene, stretches, note))
-        left = view.tokens - sum(view[at].tokens for at in affected) + sum(
-            entry.tokens for _, entry in inserts)
+        left = view.tokens - sum([view[at].tokens for at in affected]) + sum(
+            [entry.tokens for _, entry in inserts])
         need = left - scene.goal
         if need <= 0 or group is None:
             return Change(name, affected, inserts) if left < view.tokens else None

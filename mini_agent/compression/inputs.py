@@ -75,7 +75,7 @@ class Inputs:
             if judged:
                 self._send(step, state, record, judged, system_tokens=sum(
                     state.estimate.message(state.history[index]) for index in state.heads))
-        elif wanted := [name for name in _asked_for(state) if name in forms]:
+        elif forms and (wanted := [name for name in _asked_for(state) if name in forms]):
             kept = {name: form for name, form in forms.items() if name not in wanted}
             self._send(step, state, record, kept, expanded=wanted)
         elif forms and not self._counted:

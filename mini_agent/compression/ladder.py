@@ -56,7 +56,8 @@ class Ladder:
     def __init__(self, policy: Policy, budget: Budget, state: WindowState, model: Model,
                  tracer: Tracer, texts: Texts, tools: Sequence[dict[str, Any]],
                  shelf: Shelf | None = None, index: HistoryIndex | None = None) -> None:
-        self.policy, self.budget, self.state, self.texts = policy, budget, state, texts
+        self.state, self.texts = state, texts
+        self.govern(policy, budget)
         self._tracer = tracer
         self._summariser = Summariser(model, state.history, texts)
         for note in state.summaries:
@@ -66,6 +67,14 @@ class Ladder:
         self._support = Support()
         self._tools = frozenset(tool["name"] for tool in tools)
         state.declared = state.estimate.declarations(tools) if tools else 0
+
+    def govern(self, policy: Policy, budget: Budget) -> None:
+        """Take this ladder, within this budget, from now on."""
+        self.policy, self.budget = policy, budget
+        self._stand, self._protection = tuple[Any, ...](), Protection()  # for what it was found
+        own = [tokens_at(rung.trigger, budget.window, scale=budget.scale)
+               for rung in policy.ladder if rung.trigger is not None and budget.window]
+        self._lowest = min([budget.soft, *own])  # under it no rung is taken of itself
 
     @property
     def tokens(self) -> int:
@@ -85,6 +94,8 @@ class Ladder:
         """
         if turn.trigger == "stage" and any(old.trigger == "threshold" for old in self.state.taken):
             return  # the round behind this one had begun
+        if turn.trigger == "threshold" and self.tokens <= self._lowest and not self.state.taken:
+            return  # as mostly
         level, gained, start = self._begun(turn)
         in_vain: dict[int, View] = {}
         progress = True
@@ -186,8 +197,8 @@ class Ladder:
         except ValueError as error:
             raise LawError(2, f"the change does not fit: {error}", place=change.strategy) from error
         check(before, after, change, self.protection(), self.policy.breaks)
-        self.record("context_compression",
-                    **to_payload(turn.step, turn.trigger, before, after, change))
+        self.state.fold(self._tracer.event("context_compression", **to_payload(
+            turn.step, turn.trigger, before, after, change)), (change, after))
 
     def _failed(self, turn: Round, strategy: Strategy, error: MiniAgentError) -> None:
         """Why nothing came of a strategy; the summariser's third failure opens the breaker."""
@@ -222,8 +233,13 @@ class Ladder:
                      turn.focus, self._index, self._support)
 
     def protection(self) -> Protection:
-        """What may not be touched as things stand."""
-        return protection(self.state, self.policy, self.budget.window)
+        """What may not be touched as things stand; found once as long as they stand so."""
+        state = self.state
+        stand = (state.view, len(state.view), len(state.history), state.pins)
+        if stand != self._stand:
+            self._stand, self._protection = stand, protection(
+                state, self.policy, self.budget.window)
+        return self._protection
 
 
 def protection(state: WindowState, policy: Policy, window: int | None) -> Protection:

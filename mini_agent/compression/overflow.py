@@ -20,7 +20,7 @@ def immovable(view: View, protection: Protection, declared: int) -> list[tuple[s
 def least(view: View, protection: Protection, declared: int) -> int:
     """The tokens that will be there whatever is done: protected messages, declarations."""
     return declared + sum(entry.tokens for entry in view.entries
-                          if not protection.verbatim.isdisjoint(entry.stands_for))
+                          if entry.covers(protection.verbatim))
 
 
 def overflow_error(step: int, tokens: int, hard: int,
@@ -38,6 +38,6 @@ def _part(at: int, entry: Entry, protection: Protection) -> str:
         return "system message"
     if entry.how in ("summary", "attached"):
         return "summaries"
-    if not protection.verbatim.isdisjoint(entry.stands_for):
+    if entry.covers(protection.verbatim):
         return "user messages"
     return "the newest messages" if at >= protection.tail else "older messages"

@@ -33,7 +33,7 @@ class UserShare:
     def _beyond(view: View, scene: Scene) -> Iterator[int]:
         for at, entry in enumerate(view.entries[:scene.protection.tail]):
             if entry.how == "verbatim" and entry.message["role"] == "user" \
-                    and scene.protection.verbatim.isdisjoint(entry.stands_for):
+                    and not entry.covers(scene.protection.verbatim):
                 yield at
 
 

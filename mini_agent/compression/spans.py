@@ -34,14 +34,14 @@ def stays(view: View, at: int, scene: Scene) -> bool:
     entry = view[at]
     return entry.how == "verbatim" and (
         entry.message["role"] in ("system", "user")
-        or not scene.protection.verbatim.isdisjoint(entry.stands_for))
+        or entry.covers(scene.protection.verbatim))
 
 
 def head_end(view: View, scene: Scene) -> int:
     """The view index behind the protected messages that the view begins with."""
     at = 0
     while at < scene.protection.tail and view[at].how == "verbatim" \
-            and not scene.protection.verbatim.isdisjoint(view[at].stands_for):
+            and view[at].covers(scene.protection.verbatim):
         at += 1
     return at
 

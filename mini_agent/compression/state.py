@@ -9,7 +9,7 @@ decision (`window.py`, `ladder.py`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from .skips import Breaker, Skips
 from .view import Change, Entry, View, apply, first_touched, from_payload, inverse
 
 
+Watch = Callable[[View, Change, View], None]
 UNDOABLE = 20  # changes that can be taken back; an older one is not worth its memory
 
 
@@ -49,10 +50,13 @@ class WindowState:
     `declared` are the tokens of the tool declarations, `rounds` counts summaries.
     `taken` are the rungs that gained since the last model call or message, so that a
     ladder that was cut off is taken on from there.
+    `watch` is shown each change, with the views before and behind it.
     """
 
-    def __init__(self, estimate: Estimator, texts: Texts = Texts()) -> None:
+    def __init__(self, estimate: Estimator, texts: Texts = Texts(),
+                 watch: Watch = lambda before, change, after: None) -> None:
         self.estimate = estimate
+        self._watch = watch
         self.view = View()
         self.history: list[Message] = []
         self.heads: list[int] = []
@@ -74,10 +78,16 @@ class WindowState:
         self.declared = 0
         self.drift = Drift()
 
-    def fold(self, record: Record) -> None:
-        """Take in one record. `TraceError` with its `seq` where it does not fit."""
+    def fold(self, record: Record, done: tuple[Change, View] | None = None) -> None:
+        """Take in one record. `TraceError` with its `seq` where it does not fit.
+
+        `done` is the change that it tells of with the view behind it, where whoever wrote
+        the record has made them already: they are not made again.
+        """
         if record["type"] == "message":
             self.enter(record["message"])
+        elif done is not None:
+            self._compressed(record["payload"], record["seq"], *done)
         elif handler := getattr(self, f"_on_{record['event']}", None):
             try:
                 handler(record["payload"], record["seq"])
@@ -132,11 +142,14 @@ class WindowState:
                               len(self.view))
 
     def _on_context_compression(self, payload: dict[str, Any], seq: int) -> None:
-        change = from_payload(payload)
+        self._compressed(payload, seq, *_made_anew(self.view, payload))
+
+    def _compressed(self, payload: dict[str, Any], seq: int, change: Change,
+                    after: View) -> None:
         back = inverse(self.view, change)
         self.taken.append(Taken(change.strategy, payload["trigger"], self.view.tokens,
                                 replace(self.drift)))
-        self._become(change)
+        self._become(change, after)
         self.undoable.append((seq, back))
         self.applied = True
         self.resting = 0
@@ -156,12 +169,12 @@ class WindowState:
     def _on_undo(self, payload: dict[str, Any], _: int) -> None:
         if payload["seq"] != self.undoable[-1][0]:
             raise ValueError(f"the last change is seq {self.undoable[-1][0]}")
-        self._become(from_payload(payload))
+        self._become(*_made_anew(self.view, payload))
         self.undoable.pop()
         self.resting = self.view.tokens
 
-    def _become(self, change: Change) -> None:
-        after = apply(self.view, change)
+    def _become(self, change: Change, after: View) -> None:
+        self._watch(self.view, change, after)
         if first_touched(change) < self.drift.covers:
             self.drift.changed()
         self.view = after
@@ -173,7 +186,7 @@ class WindowState:
         if not payload.get("refused") and pin not in self.pins.pins:
             self.pins = replace(self.pins, pins=(*self.pins.pins, pin))
         if "entries" in payload:  # its message was compressed already: it is put back
-            self._become(from_payload(payload))
+            self._become(*_made_anew(self.view, payload))
 
     def _on_stage(self, payload: dict[str, Any], _: int) -> None:
         start = self.stages[-1].stop if self.stages else 0
@@ -185,6 +198,12 @@ class WindowState:
         self.settings.update((key, value) for key, value in payload.items() if key != "step")
         if payload.get("breaker") == "closed":
             self.breaker.close()
+
+
+def _made_anew(view: View, payload: dict[str, Any]) -> tuple[Change, View]:
+    """The change that a record tells of, and the view behind it."""
+    change = from_payload(payload)
+    return change, apply(view, change)
 
 
 def rebuild(records: Iterable[Record], estimate: Estimator,

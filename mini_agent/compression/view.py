@@ -11,8 +11,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice, pairwise, takewhile
-from operator import attrgetter, is_
+from itertools import chain, islice, pairwise
+from operator import attrgetter, lt
 from typing import Any
 
 from ..messages import Message
@@ -23,12 +23,20 @@ _TOKENS = attrgetter("tokens")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One message of a view. `stands_for` are indexes in the history."""
+    """One message of a view. `stands_for` are indexes in the history, rising."""
 
     message: Message
     tokens: int
     stands_for: tuple[int, ...]
     how: str = "verbatim"
+
+    def covers(self, indexes: frozenset[int]) -> bool:
+        """Whether it stands for one of these history messages; looked up on the shorter side."""
+        mine = self.stands_for
+        if len(mine) < 8 * len(indexes):
+            return not indexes.isdisjoint(mine)
+        places = ((bisect_left(mine, index), index) for index in indexes)
+        return any(at < len(mine) and mine[at] == index for at, index in places)
 
 
 @dataclass(frozen=True)
@@ -110,26 +118,32 @@ def apply(view: View, change: Change) -> View:
     ValueError where the change does not fit: an index that is not there, or not rising.
     """
     _check_fit(view, change)
-    gaps = pairwise([-1, *change.affected, len(view)])
-    kept = list(chain.from_iterable(view.entries[one + 1:other] for one, other in gaps))
+    kept = _without(view.entries, change.affected)
     after, taken = View(), 0  # not counted again: only what changes makes a difference
     for at, entry in change.inserts:
         start, taken = taken, taken + at - len(after)
         after.entries += kept[start:taken]
         after.entries.append(entry)
     after.entries += kept[taken:]
-    after.tokens = (view.tokens - sum(view[at].tokens for at in change.affected)
-                    + sum(entry.tokens for _, entry in change.inserts))
+    after.tokens = (view.tokens - sum([view.entries[at].tokens for at in change.affected])
+                    + sum([entry.tokens for _, entry in change.inserts]))
     view.hand_on(after, change)
     return after
+
+
+def _without(entries: list[Entry], affected: Sequence[int]) -> list[Entry]:
+    if affected and affected[-1] - affected[0] == len(affected) - 1:  # one stretch, as mostly
+        return entries[:affected[0]] + entries[affected[-1] + 1:]
+    gaps = pairwise([-1, *affected, len(entries)])
+    return list(chain.from_iterable(entries[one + 1:other] for one, other in gaps))
 
 
 def _check_fit(view: View, change: Change) -> None:
     size = len(view) - len(change.affected) + len(change.inserts)
     for what, places, end in (("affected", change.affected, len(view)),
                               ("inserted", [at for at, _ in change.inserts], size)):
-        if any(not 0 <= at < end for at in places) or any(
-                one >= other for one, other in pairwise(places)):
+        if places and not (0 <= places[0] and places[-1] < end
+                           and all(map(lt, places, islice(places, 1, None)))):
             raise ValueError(f"{what} at {list(places)} of a view of {len(view)} entries")
 
 
@@ -150,12 +164,7 @@ def prefix_kept(view: View, change: Change) -> int:
     return view.tokens_before(first_touched(change))
 
 
-def alike(before: Iterable[Entry], after: Iterable[Entry]) -> int:
-    """How many leading entries are the very same in both."""
-    return sum(takewhile(bool, map(is_, before, after)))
-
-
-def same_prefix(before: Sequence[Entry], after: Sequence[Entry]) -> int:
+def same_prefix(before: Iterable[Entry], after: Iterable[Entry]) -> int:
     """Tokens of the leading entries that two views have in common."""
     tokens = 0
     for old, new in zip(before, after):

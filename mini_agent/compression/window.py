@@ -54,7 +54,7 @@ class ContextWindow:
         self._inputs = Inputs(declarations, estimate, texts,
                               lean(rung.strategy for rung in policy.ladder))
         self._base = budget
-        self._narrow()
+        self._narrow(policy)
 
     @property
     def policy(self) -> Policy:
@@ -135,7 +135,7 @@ class ContextWindow:
         self.take_in(history)
         if error.window and self.budget.within(error.window) != self.budget:
             self._ladder.record("settings", step=step, learned_window=error.window)
-            self._narrow()
+            self._narrow(self.policy)
         before = self.view.tokens
         self._ladder.take(Round(step, "overflow", 0, self._goal_after_refusal(error)))
         if self.view.tokens >= before:
@@ -189,8 +189,8 @@ class ContextWindow:
     def use(self, policy: Policy, budget: Budget, step: int, /, **settings: Any) -> None:
         """Govern by another policy from now on; `settings` are what the record says."""
         self._ladder.record("settings", step=step, **settings)
-        self._ladder.policy, self._base = policy, budget
-        self._narrow()
+        self._base = budget
+        self._narrow(policy)
 
     def pin(self, pin: Pin, step: int, by: str, wrong: str = "") -> str:
         """Set a pin: "" or why it was refused. `by` says who asks: mark, tool or user.
@@ -209,10 +209,10 @@ class ContextWindow:
         """What no strategy may touch in the view as it is now."""
         return self._ladder.protection()
 
-    def _narrow(self) -> None:
+    def _narrow(self, policy: Policy) -> None:
         """An endpoint that has told of a smaller window is believed."""
         told = self.state.settings.get("learned_window")
-        self._ladder.budget = self._base.within(told) if told else self._base
+        self._ladder.govern(policy, self._base.within(told) if told else self._base)
 
     def _rests(self) -> bool:
         """Whether an undo holds: the view has not grown by 5 % since, and may be sent."""

@@ -15,14 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import filterfalse
+from itertools import islice
 from typing import Any
 
 from ..compression.budget import Budget, make_budget
 from ..compression.index import HistoryIndex
 from ..compression.laws import faults
 from ..compression.policies import Policy
-from ..compression.view import Entry, View, alike, apply, from_payload, same_prefix
+from ..compression.state import WindowState
+from ..compression.view import Change, Entry, View, first_touched, same_prefix
 from ..compression.window import ContextWindow
 from ..errors import ContextOverflowError
 from ..messages import Message
@@ -95,10 +96,14 @@ class Trial:
         texts = self._recording.texts
         self._records: list[Record] = []
         self._broken: list[tuple[int, str]] = []
+        self._gone: dict[int, Entry] = {}  # by id, as `_made`
+        self._made: dict[int, Entry] = {}
         self._length = self._tokens = 0  # entries and tokens that the last step sent
+        self._touched = 0                # of these so many were touched by no change since
         self._window = ContextWindow(
             self.policy, self.budget, self._recording.estimate, ScriptedModel([], (), texts),
-            Tracer(self._note), texts, TOOLS, shelf=Shelf(), index=index)
+            Tracer(self._note), texts, TOOLS, shelf=Shelf(), index=index,
+            state=WindowState(self._recording.estimate, texts, self._changed))
 
     def step(self, step: int, at: int, history: Sequence[Message]) -> None:
         """Govern the view before the call at history index `at`; tell the observers."""
@@ -109,29 +114,38 @@ class Trial:
         except ContextOverflowError:
             over = True
         after = self._window.view
-        arrived = before.entries[self._length:]
-        gone, made, prefix = ([], [], self._tokens) if after is before else (
-            *difference(before, after), same_prefix(before.entries[:self._length], after.entries))
-        moment = Moment(step, at, after, arrived, gone, made, after.tokens, prefix,
+        moment = Moment(step, at, after, before.entries[self._length:],
+                        list(self._gone.values()), list(self._made.values()), after.tokens,
+                        self._tokens if after is before else self._prefix(before, after),
                         self._tokens, over or after.tokens > self.size, self._records,
                         self._broken)
         for observe in self.observers:
             observe(moment)
-        self._length, self._tokens = len(after), after.tokens
-        self._records, self._broken = [], []
+        self._length = self._touched = len(after)
+        self._tokens = after.tokens
+        self._records, self._broken, self._gone, self._made = [], [], {}, {}
+
+    def _prefix(self, before: View, after: View) -> int:
+        """Tokens of the leading entries that the last step sent too, touched or only alike."""
+        start = self._touched
+        return after.tokens_before(start) + same_prefix(
+            islice(before.entries, start, self._length), islice(after.entries, start, None))
 
     def _note(self, record: Record) -> None:
-        """Keep a record; where the policy may break laws, see which ones it breaks.
-
-        The window writes a change down before it makes it, so its view is still the
-        one before the change.
-        """
         self._records.append(record)
-        if self.policy.breaks and record["event"] == "context_compression":
-            change = from_payload(record["payload"])
-            view = self._window.view
-            self._broken.extend(faults(view, apply(view, change), change,
-                                       self._window.protection()))
+
+    def _changed(self, before: View, change: Change, after: View) -> None:
+        """Note what a change does to the view, and which laws it breaks if its policy may."""
+        self._touched = min(self._touched, first_touched(change))
+        gone = {id(before[at]): before[at] for at in change.affected}
+        made = {id(entry): entry for _, entry in change.inserts}
+        for old, new in ((self._made, gone), (self._gone, made)):
+            for key in old.keys() & new.keys():  # what came and went in one step is no news
+                del old[key], new[key]
+        self._gone |= gone
+        self._made |= made
+        if self.policy.breaks:
+            self._broken.extend(faults(before, after, change, self._window.protection()))
 
 
 def budget_of(policy: Policy, window: int) -> Budget:
@@ -156,13 +170,3 @@ def replay(recording: Recording, trials: Sequence[Trial],
         for trial in trials:
             trial.step(step, call.start, history)
         progress(call.start)
-
-
-def difference(before: View, after: View) -> tuple[list[Entry], list[Entry]]:
-    """The entries that only the one and only the other view has, in order."""
-    head = alike(before.entries, after.entries)
-    tail = alike(reversed(before.entries[head:]), reversed(after.entries[head:]))
-    old, new = ({id(entry): entry for entry in view.entries[head:len(view) - tail]}
-                for view in (before, after))
-    return ([old[key] for key in filterfalse(new.__contains__, old)],
-            [new[key] for key in filterfalse(old.__contains__, new)])
