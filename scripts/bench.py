@@ -1,6 +1,6 @@
 """The cost of governing a window, as ratios within one run (`make bench`).
 
-    python3 scripts/bench.py [--json] [--quick]
+    python3 scripts/bench.py [--json] [--quick] [--profile]
 
 Machines differ and drift, so no row is a time alone: subject and floor take turns
 in one process, and what counts is the ratio of each pair, its median and spread
@@ -10,77 +10,40 @@ over the repetitions. A row with a limit fails the run if its median is over it.
 from __future__ import annotations
 
 import argparse
+import cProfile
 import gc
 import io
 import json
+import pstats
 import random
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TextIO
 
 from fresh import ROOT
+from ratios import REPEATS, Row, ratio, row_of, timed
 
 from mini_agent.compression.index import HistoryIndex
 from mini_agent.compression.policies import find_policy
+from mini_agent.lab.compare import Plan, Result, results_of
 from mini_agent.lab.recording import Recording
 from mini_agent.lab.replay import Trial, replay
+from mini_agent.lab.sources import Source
 from mini_agent.messages import Message, assistant, call, system, text_of, tool_result, user
 from mini_agent.tokens import estimator
-from mini_agent.trace import Tracer, line
+from mini_agent.trace import TraceFile, Tracer, line
 
-REPEATS = 5
 RESULT = 4_700  # characters of a result: 10,000 messages are about 24 MB
 POLICIES = ("published", "whole_rounds", "keep_head", "snip_middle", "clip", "clip_errors",
             "clear_keep_3", "clear_keep_10", "layered", "digest", "digest_lean", "recall")
-Work = Callable[[], Any]
-
-
-@dataclass(frozen=True)
-class Row:
-    """A measurement: `ratio` is the median of subject / floor, `low` to `high` its spread."""
-
-    name: str
-    subject: str
-    floor: str
-    ratio: float
-    low: float
-    high: float
-    limit: float | None = None
-
-    @property
-    def met(self) -> bool:
-        """Whether the median is within its limit; True where there is none."""
-        return self.limit is None or self.ratio <= self.limit
-
-
-def ratio(name: str, subject: Work, floor: Work, limit: float | None = None,
-          repeats: int = REPEATS, clock: Callable[[], float] = time.process_time) -> Row:
-    """Subject and floor in turns; the ratio of each pair."""
-    pairs = [(timed(subject, clock), timed(floor, clock)) for _ in range(repeats)]
-    return row_of(name, pairs, limit)
-
-
-def row_of(name: str, pairs: Sequence[tuple[float, float]], limit: float | None = None) -> Row:
-    """The row of some pairs of seconds."""
-    ratios = [one / other for one, other in pairs]
-    shown = [f"{statistics.median(side) * 1000:.2f} ms" for side in zip(*pairs)]
-    return Row(name, *shown, statistics.median(ratios), min(ratios), max(ratios), limit)
-
-
-def timed(work: Work, clock: Callable[[], float] = time.process_time) -> float:
-    """Seconds of the processor for one call (others may load the machine), no collector."""
-    gc.collect()
-    gc.disable()
-    start = clock()
-    work()
-    took = clock() - start
-    gc.enable()
-    return took
 
 
 def session(messages: int, seed: int = 1, size: int = RESULT) -> list[Message]:
@@ -143,13 +106,25 @@ def replays(quick: bool) -> Iterator[Row]:
     text = json.dumps(messages)
     size = f"{len(messages)} messages, {len(text) // 10**6} MB"
     for estimate, limit in (("runs", 10.0), ("chars3", 1.0)):
-        for name in ("whole_rounds", "clip_errors", "digest"):
-            yield ratio(f"replay {name}, {estimate}, {size}",
-                        lambda: play(messages, [name], estimate=estimate),
-                        lambda: json.loads(text), limit if name == "whole_rounds" else None,
-                        REPEATS if name == "whole_rounds" else 1)
-    yield ratio("12 policies / 1, without evidence", lambda: play(messages, POLICIES),
-                lambda: play(messages, ["published"]), 4.0, 1 if quick else 3)
+        for name in ("recall", "whole_rounds", "clip_errors", "digest"):
+            work = partial(play, messages, [name], estimate=estimate)
+            row = ratio(f"replay {name}, {estimate}, {size}", work, lambda: json.loads(text),
+                        limit if name == "recall" else None, REPEATS if name == "recall" else 1)
+            yield replace(row, work=work)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "session.jsonl")
+        with TraceFile(path) as file:
+            tracer = Tracer(file)
+            for message in messages:
+                tracer.message(0, message)
+        yield ratio("compare, 12 policies / 1, without evidence", lambda: compared(path, POLICIES),
+                    lambda: compared(path, ["published"]), 4.0, 1 if quick else 3)
+
+
+def compared(path: Path, policies: Sequence[str]) -> list[Result]:
+    """What `compare` does with a file, from reading it to its rows."""
+    return results_of(Source(0, str(path), path.name, path.stat().st_size, True),
+                      Plan(tuple(policies), (64_000,), evidence=False))
 
 
 def counted(quick: bool) -> Iterator[Row]:
@@ -226,11 +201,20 @@ def all_rows(quick: bool) -> Iterator[Row]:
     yield from replays(quick)
 
 
+def profile(row: Row, out: TextIO) -> None:
+    """Where a replay spends its time: the functions with the most of their own."""
+    profiler = cProfile.Profile()
+    profiler.runcall(row.work)
+    out.write(f"profile of: {row.name}\n")
+    pstats.Stats(profiler, stream=out).strip_dirs().sort_stats("tottime").print_stats(12)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Print the table; 1 if a median is over its limit."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print a list of rows")
     parser.add_argument("--quick", action="store_true", help="smaller sizes, for a first look")
+    parser.add_argument("--profile", action="store_true", help="profile the slowest replay too")
     options = parser.parse_args(arguments)
     rows = []
     if not options.json:
@@ -242,7 +226,10 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{row.name:<46}{row.subject:>12}{row.floor:>16}{row.ratio:>9.3f}  "
                   f"{row.low:.3f} to {row.high:.3f}{limit}{'' if row.met else '  OVER'}", flush=True)
     if options.json:
-        print(json.dumps([{**asdict(row), "met": row.met} for row in rows], indent=1))
+        print(json.dumps([row.as_json() for row in rows], indent=1))
+    if options.profile:
+        worst = max((row for row in rows if row.work), key=lambda row: row.ratio)
+        profile(worst, sys.stderr)
     return 0 if all(row.met for row in rows) else 1
 
 

@@ -172,7 +172,7 @@ def _offset(numbered: tuple[int, int]) -> int:
 
 def dropped_note(indexes: Sequence[int], scene: Scene) -> str:
     """How many rounds are gone, and where the run log has them."""
-    rounds = sum(scene.history[index]["role"] == "assistant" for index in indexes)
+    rounds = [scene.history[index]["role"] for index in indexes].count("assistant")
     return scene.texts("rounds_dropped", rounds=rounds, count=len(indexes),
                        spans=spans(indexes, ""))
 

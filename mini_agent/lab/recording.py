@@ -37,7 +37,8 @@ class CountedOnce:
         self._known: dict[int, int] = {}
         for message in history:
             if id(message) not in self._known:
-                self._known[id(message)] = self.message(message)
+                self.characters += len(text_of(message))
+                self._known[id(message)] = estimate.message(message)
 
     def text(self, text: str) -> int:
         """Tokens of a bare text."""
