@@ -36,8 +36,8 @@ test-real:      ## a real model, a fault server, official judges; skips what can
 test-browser:   ## the report page in a real browser; skipped where there is none
 	@$(PYTHON) scripts/test_browser.py
 
-fuzz:           ## every strategy and policy on 10,000 random sessions each (minutes)
-	@$(PYTHON) -W error -m tests.fuzz
+fuzz:           ## every strategy and policy on 10,000 random sessions each; MINUTES=10: new ones
+	@$(PYTHON) -W error -m tests.fuzz $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEEDS),--seeds $(SEEDS))
 	@$(PYTHON) -W error -m tests.fuzz_children
 	@$(PYTHON) -W error -m tests.fuzz_faults
 

@@ -1,27 +1,33 @@
 """Every strategy, every policy and random pipelines on random sessions: `make fuzz`.
 
-    python3 -m tests.fuzz [HISTORIES] [NAME ...]
+    python3 -m tests.fuzz [HISTORIES] [NAME ...] [--seeds SEED ...] [--minutes MINUTES]
 
 For each name (a policy, `+strategy` alone, `pipelines`) so many seeded sessions are
 lived and judged by `lawbook`; a failing one is made small and printed as code. Every
-other one has pins, undos, stages and refusals in them.
+other one has pins, undos, stages and refusals in them. The sessions are numbered from
+each seed on, 0 unless others are given; with `--minutes` they go on until the time is
+up, from three seeds of chance, which are printed.
 """
 
 from __future__ import annotations
 
+import argparse
+import math
 import random
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
-from itertools import repeat
+from dataclasses import dataclass, field, replace
+from itertools import product
 
 from mini_agent.compression.policies import STRATEGIES, find_policy, policy_names
 
 from .histories import Case, as_code, random_case, shrink, with_acts, with_stages
 from .lawbook import broken_laws, first_breach, live
 
-HISTORIES = 10_000
+HISTORIES = 10_000  # of each name
+A_TURN = 100        # of each name and seed, before the next ones
 
 
 @dataclass
@@ -30,8 +36,15 @@ class Verdict:
 
     name: str
     allowed: tuple[int, ...] = ()
+    sessions: int = 0
     broken: set[int] = field(default_factory=set)
     fault: str = ""
+
+    @property
+    def what(self) -> str:
+        """In words."""
+        missing = set(self.allowed) - self.broken
+        return self.fault or (f"does not break law {sorted(missing)}" if missing else "holds")
 
 
 def names() -> list[str]:
@@ -58,6 +71,7 @@ def try_all(name: str, seeds: Sequence[int]) -> Verdict:
     allowed = find_policy(name).breaks if name in policy_names() else ()
     verdict = Verdict(name, tuple(allowed))
     for seed in seeds:
+        verdict.sessions += 1
         case = case_of(name, seed)
         fault = _breach(case, verdict.allowed, seed)
         if fault:
@@ -78,27 +92,60 @@ def _breach(case: Case, allowed: Sequence[int], seed: int) -> str:
         return f"crash: {error!r}"
 
 
-def report(histories: int, chosen: Sequence[str]) -> Iterator[Verdict]:
-    """A line for each name, in their order; every core works on a name of its own."""
+def turns(seeds: Sequence[int], histories: int, end: float) -> Iterator[list[range]]:
+    """A range of sessions for each seed, and the next, until there are enough or the time,
+    in seconds of the clock that never jumps, is up."""
+    for start in range(0, histories, A_TURN):
+        if time.monotonic() >= end:
+            return
+        stop = min(start + A_TURN, histories)
+        yield [range(seed + start, seed + stop) for seed in seeds]
+
+
+def judged(chosen: Sequence[str], asked: Iterable[list[range]]) -> dict[str, Verdict]:
+    """What came of each name; no turn is taken behind one with a fault."""
+    sums = {name: Verdict(name) for name in chosen}
     with ProcessPoolExecutor() as pool:
-        for verdict in pool.map(try_all, chosen, repeat(range(histories))):
-            yield told(verdict, histories)
+        for parts in asked:
+            for verdict in pool.map(try_all, *zip(*product(chosen, parts))):
+                known = sums[verdict.name]
+                sums[verdict.name] = replace(
+                    verdict, sessions=known.sessions + verdict.sessions,
+                    broken=known.broken | verdict.broken, fault=known.fault or verdict.fault)
+            total = sum(verdict.sessions for verdict in sums.values())
+            print(f"{total:,} sessions", file=sys.stderr, flush=True)
+            if any(verdict.fault for verdict in sums.values()):
+                break
+    return sums
 
 
-def told(verdict: Verdict, histories: int) -> Verdict:
-    """Say what came of a name."""
-    missing = set(verdict.allowed) - verdict.broken
-    what = verdict.fault or (f"does not break law {sorted(missing)}" if missing else "holds")
-    print(f"{verdict.name:<24} {histories} sessions: {what}", flush=True)
-    return verdict
+def options(arguments: Sequence[str]) -> argparse.Namespace:
+    """What is asked for; three seeds of chance where a time is given and no seed."""
+    parser = argparse.ArgumentParser(prog="python3 -m tests.fuzz", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("histories", nargs="?", type=int)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--seeds", nargs="+", type=int, metavar="SEED")
+    parser.add_argument("--minutes", type=float, default=math.inf)
+    asked = parser.parse_args(arguments)
+    timed = asked.minutes < math.inf
+    if asked.seeds is None:
+        asked.seeds = random.SystemRandom().sample(range(10**9), 3) if timed else [0]
+    if asked.histories is None:
+        asked.histories = sys.maxsize if timed else HISTORIES
+    return asked
 
 
 def main() -> int:
     """1 if anything fails."""
-    histories = int(sys.argv[1]) if len(sys.argv) > 1 else HISTORIES
-    verdicts = list(report(histories, sys.argv[2:] or names()))
-    return int(any(verdict.fault or set(verdict.allowed) - verdict.broken
-                   for verdict in verdicts))
+    asked = options(sys.argv[1:])
+    print("seeds:", *asked.seeds, flush=True)
+    end = time.monotonic() + 60 * asked.minutes
+    verdicts = judged(asked.names or names(), turns(asked.seeds, asked.histories, end)).values()
+    for verdict in verdicts:
+        print(f"{verdict.name:<24} {verdict.sessions} sessions: {verdict.what}")
+    print(f"{len(verdicts)} names, {sum(verdict.sessions for verdict in verdicts):,} sessions")
+    return int(any(verdict.what != "holds" for verdict in verdicts))
 
 
 if __name__ == "__main__":

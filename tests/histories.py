@@ -30,6 +30,9 @@ LINES = ("INFO  worker 12 started in 0.4 s", "src/app.py:88: TypeError: unsuppor
          "    def parse(self, text: str) -> list[str]:", "2024-05-01 12:00:03 请求失败: 连接超时", "",
          "}", "npm ERR! missing script: build", "=" * 60, "日志第三行没有什么内容", "🚀" * 20)
 
+TOOLS = ("read_file", "read_file", "run_command", "search_text", "edit_file", "write_file", "skill")
+ARGUMENTS = ({"path": "src/app.py"}, {"path": "src/app.py"}, {"path": "docs/说明.md"}, {"命令": "测试"},
+             {"path": "docs/说明.md", "content": "PORT = 9090\n\nrun()\n"}, {}, "{broken", None)
 
 Act = tuple[int, str, tuple[Any, ...]]  # before the request of which step, what, arguments
 
@@ -127,9 +130,7 @@ def _group(rng: random.Random, step: int) -> Iterator[Message]:
     count = rng.choice((1, 1, 1, 1, 2, 3, 7))
     same = rng.random() < .15
     ids = [rng.choice("ab") if same else f"call_{step}_{n}" for n in range(count)]
-    calls = [call(made, rng.choice(("read_file", "run_command", "search_text")),
-                  rng.choice(({"path": "src/app.py"}, {"命令": "测试"}, {}, "{broken", None)))
-             for made in ids]
+    calls = [call(made, rng.choice(TOOLS), rng.choice(ARGUMENTS)) for made in ids]
     opaque = {"anthropic": {"signature": "c2ln"}} if rng.random() < .05 else None
     yield assistant(rng.choice((None, "", _said(rng))), calls, opaque)
     results = [(made["id"], made["name"]) for made in calls]

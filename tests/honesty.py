@@ -246,7 +246,8 @@ class Checker:
 
     def skill(self, said: Fields, entry: Entry, rows: Sequence[str]) -> Iterator[str]:
         """It is put back as it was."""
-        if self.history[int(said["index"])]["content"] != "\n".join(rows):
+        index = int(said["index"])
+        if index >= len(self.history) or self.history[index]["content"] != "\n".join(rows):
             yield "it was another text"
 
     def by_tool(self, said: Fields, entry: Entry, _: Sequence[str]) -> Iterator[str]:
