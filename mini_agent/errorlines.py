@@ -10,55 +10,70 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain, islice
 
 # What a line says is wrong, in the words of compilers, linkers, test runners, package
 # managers, type checkers, servers and shells. `_STATED` names the fault itself,
 # `_SUSPECT` says that there is one; `_WARNING` and `_NOTE` are diagnostics of a lower kind.
 _STATED = re.compile(r"""
-    ^\s*(?:E\s+|Uncaught\s|Unhandled\s|Caused\ by:\s|Exception\ in\ thread\ "[^"]*"\s|\#\ |Error:\s)?
+    ^[\s|│]*(?:E\s+|Uncaught\s|Unhandled\s|Caused\ by:\s|Exception\ in\ thread\ "[^"]*"\s|\#\ |Error:\s)?
         [\w.$/]*(?:Error|Exception|Failure|Interrupt|SystemExit|StackOverflow)(?:\s[\[(]\w+[\])])?(?::\s|:?$)
-    |^E\s{2,}\S | ^E:\s\S                                        # pytest; apt
+    |^E\s{2,}\S | ^[Ee]:\s\S | ^\s*\*\*\s\(\w+ | \(\w+(?:Error|Exception)\)$  # pytest; apt, kotlin; elixir; ruby
     |\b(?:[Ff]atal\ )?[Ee](?:rror|RROR)(?:\[\w+\]|\s[A-Z]{1,5}-?\d+)?\s?:\s?\S # gcc rustc tsc javac mypy pip
-    |^\s*[^\s:()]+\.\w{1,5}:\d+(?::\d+)?:\s\S | ^\s*[^\s:()]+\.\w{1,5}\(\d+(?:,\d+)?\):\s\S  # go, linters; msvc
     |^\s+\d+:\d+\s+error\b                                       # eslint
     |\bpanic(?:ked)?\b(?::|\ at\b) | \bassert(?:ion)?\b.*\bfailed\b | \bAssertionError\b
-    |\bundefined\ (?:reference|symbol)|\bunresolved\ external|\bmultiple\ definition\ of|\bduplicate\ symbol
+    |\b[Uu]ndefined\ (?:reference|symbol)|",\ referenced\ from:
+    |\bunresolved\ external|\bmultiple\ definition\ of|\bduplicate\ symbol
     |\bcannot\ find\ (?:-l|symbol|module|package)|\bsymbol\(s\)\ not\ found
-    |\bnpm\ (?:ERR!|error)\s+\S|\bERR_PNPM_|\bERESOLVE\b|^\[ERROR\]\s+\S|\bNo\ matching\ distribution
-    |^\s*>\s(?:Could\ not|Cannot)\b                              # gradle: What went wrong
+    |\bnpm\ (?:ERR!|error)\s+\S|\bERR_PNPM_|\bERESOLVE\b|^\[ERROR\]\s+\S
+    |\bNo\ (?:matching\ distribution|candidates\ found)
+    |^CONFLICT\ \(|\bMerge\ conflict\ in\b|\bDATA\ RACE\b|\b\w+Sanitizer:|^\#\#\[error\]|^::error\b
+    |^\s*>\s(?:Could\ not|Cannot)\b | \b[Ee]rror\ at\ \S+:\d+    # gradle: What went wrong; cmake
     |\bE(?:CONN\w+|ADDRINUSE|NOENT|ACCES|PERM|TIMEDOUT|NOTFOUND|PIPE|EXIST|NOSPC)\b
     |:\ (?:command\ )?not\ found\b|\b[Nn]o\ such\ (?:file|module|table|column|host)|\b[Pp]ermission\ denied
     |\bSegmentation\ fault|\bsegfault\b|\bcore\ dumped|\bOOM\b|\b[Oo]ut\ of\ memory|\bNo\ space\ left
     |\b[Aa]ddress\ already\ in\ use|\b[Cc]onnection\ (?:refused|reset|timed\ out)|\bSyntax\s?[Ee]rror
     |\b(?:FATAL|CRITICAL|SEVERE|EMERG|PANIC)\b|\blevel"?[=:]\s?"?(?:error|fatal|panic)\b|\[(?:error|crit|alert|emerg)\]
-    |(?:错误|异常|失败|报错|致命)[^::\n]{0,12}[::]\s*\S|未定义的?(?:引用|符号|变量|标识符)|断言失败|语法错误|段错误|内存不足
+    |[\[【](?:错误|严重|致命|紧急)[\]】]
+    |(?:错误|异常|失败|报错|致命)[^:\uff1a\n]{0,12}[:\uff1a]\s*\S|未定义的?(?:引用|符号|变量|标识符)|断言失败|语法错误|段错误|内存不足
     |没有(?:那个|该)(?:文件|目录|命令|模块)|找不到(?:文件|模块|命令|符号|包|类|头文件)|权限不够|拒绝(?:连接|访问)|(?:连接|请求)超时
     |地址已被?占用|端口.{0,8}占用
     """, re.VERBOSE)
+# A place with something said of it: of go, linters, msvc. A frame of a traceback says nothing.
+_REMARKED = re.compile(r"^\s*[^\s:()]+\.\w{1,5}(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)):\s(?!in \S+$)\S")
+_TALLY = re.compile(r"\bTests run:|<<< (?:FAILURE|ERROR)!"  # of maven, of unittest: what failed, not why
+                    r"|^(?:ERROR|FAIL): \w+ \(\S+\)$")
+_ANNOUNCED = re.compile(r"\bTraceback \(most recent call last\):")
 _SUSPECT = re.compile(r"""
     ^(?:---\s)?(?:FAIL|FAILED|ERROR|not\ ok)\b|^\s*(?:✗|✕|✖|×|●|❌)\s|\.\.\.\ ?(?:FAIL|FAILED|ERROR)\b
     |\b(?:error|failed|failure|fatal|exception|cannot|refused|denied|aborted|killed|timeout|timed\ out|invalid)s?\b
-    |\b(?:Expected|Received|expected|actual|got|want|left|right):\s | "\s5\d\d\s|\b5\d\d\ (?:Internal\ Server|Bad\ Gateway|Service\ Unavail|Gateway\ Time)
-    |\bexit(?:ed)?(?:\ with)?(?:\ (?:code|status))?[\ =:]+[1-9] | Traceback\ \(most\ recent
-    |错误|失败|异常|致命|崩溃|无法|不存在|未找到|找不到|拒绝|超时|越界|溢出|不匹配|未通过
+    |\b(?:can't|couldn't|unable\ to|mismatch(?:ed)?|conflicts?|unsupported|violat(?:es|ed|ion))\b
+    |\b(?:Expected|Received|expected|actual|got|want|left|right|Which\ is):\s
+    | "\s5\d\d\s|\b5\d\d\ (?:Internal\ Server|Bad\ Gateway|Service\ Unavail|Gateway\ Time)
+    |\bexit(?:ed)?(?:\ with)?(?:\ (?:code|status))?[\ =:]+[1-9]
+    |错误|失败|异常|致命|崩溃|无法|不存在|未找到|找不到|拒绝|超时|越界|溢出|不匹配|未通过|不可用
     """, re.VERBOSE | re.IGNORECASE)
-_WARNING = re.compile(r"\bwarn(?:ing|ings)?\b(?!\.)|\bdeprecat|警告", re.IGNORECASE)
-_NOTE = re.compile(r"\b(?:note|help|hint|info|debug)\b\s?[:\]]|(?:提示|附注)[::]|complete log of this run",
+_WARNING = re.compile(r"\bwarn(?:ing|ings)?\b(?!\.|: (?:data race|\w+sanitizer))|\bdeprecat|警告", re.IGNORECASE)
+_NOTE = re.compile(r"\b(?:note|help|hint|info|debug)\b\s?[:\]]|(?:提示|附注)[:\uff1a]|complete log of this run",
                    re.IGNORECASE)
+_LEVEL = re.compile(r"\berror\b|\bfatal\b|错误|致命", re.IGNORECASE)  # in front of what it is of
 # What denies that anything is wrong is taken out of a line before it is judged.
 _NOTHING = re.compile(r"""
     \b(?:no|0|zero|without)\s(?:\w+\s)?(?:errors?|failures?|failed|failing|exceptions?|warnings?|problems?)\b
     |\b(?:errors?|failures?|failed|failing|warnings?|skipped)"?\s?[:=]\s?(?:0\b|\(?none\b\)?|null\b|nil\b|\[\])
-    |(?:没有|无|0\s?个)(?:任何)?(?:错误|失败|异常|警告) | (?:错误|失败|异常|警告)(?:数)?\s?[::]\s?0\b
+    |(?:没有|无|0\s?个)(?:任何)?(?:错误|失败|异常|警告) | (?:错误|失败|异常|警告)(?:数)?\s?[:\uff1a]\s?0\b
     """, re.VERBOSE | re.IGNORECASE)
 _PASSED = re.compile(r"(?:\.\.\.\s?ok|\bPASS(?:ED)?|✓|✔|√|通过)\s*(?:\[\s*\d+%\]|\(.*\)|[\d.]+\s?m?s)?\s*$|^\s*(?:ok|PASS|✓|✔|√)\s"
                      r"|^(?:---\s)?PASS\b")
-_PLACE = re.compile(r"""^\s*File\ "[^"]+",\ line\ \d+|^\s*-->\s\S+:\d+|^\s+at\s.*:\d+\)?$|^\s+\S+\.\w{1,5}:\d+(?::\d+|\s\+0x|:?\s|$)
+_PLACE = re.compile(r"""
+    ^[\s|│]*File\ "[^"]+",\ line\ \d+ | ^\s*-->\s\S+:\d+ | ^\s+at\s.*:\d+\)?$ | ^[\s|│]*on\ \S+\ line\ \d+
+    |^\s+(?:[❯\#]\s+)?\S+\.\w{1,5}:\d+(?::\d+|:in\b|\s\+0x|:?\s|$) | ^\s*\#\d+\s.*\.\w{1,5}(?::\d+|\(\d+\))
     |^\S+\.\w{1,5}:\d+(?::|$)""", re.VERBOSE)
-_LIBRARY = re.compile(r"(?:site|dist)-packages|node_modules|/lib/python\d|<frozen |node:|internal/|/rustc/|\.cargo/"
-                      r"|/usr/(?:local/)?(?:lib|go|include)|\bat (?:java|javax|jdk|sun|org\.junit|org\.apache|kotlin)\.")
+_INSIDE = re.compile(r"\.[A-Za-z]\w{0,4}:\d+:\d+")  # a place in the middle of a line
+_COLON = re.compile(r"(?:[:\uff1a]|: ?[|>]-?)\s*$")
+_LIBRARY = re.compile(r"(?:site|dist)-packages|node_modules|/lib/python\d|<frozen |node:|\(internal/|/rustc/|\.cargo/"
+                      r"|/usr/(?:local/)?(?:lib|go|include|share)|\bat (?:java|javax|jdk|sun|org\.junit|org\.apache|kotlin)\.")
 
 # A line without any of these is not looked at closer: finding them in a whole output is
 # a hundred times faster than judging each of its lines.
@@ -69,16 +84,19 @@ _HINTS = """err fail exception interrupt systemexit stackoverflow panic assert u
     refused abort killed timeout timed_out invalid expected: received: actual: got: want: left:
     right: "_5 internal_server bad_gateway service_unavail gateway_time exit traceback
     warn deprec ✗ ✕ ✖ × ● ❌ 错误 异常 失败 报错 致命 未定义 断言 语法 段错 内存 没有 找不到 权限 拒绝 超时 占用
-    崩溃 无法 不存在 未找到 越界 溢出 不匹配 未通过 警告"""
+    崩溃 无法 不存在 未找到 越界 溢出 不匹配 未通过 警告 严重 紧急 不可用
+    referenced_from no_candidates conflict race sanitizer can't couldn't unable_to mismatch unsupported violat
+    which_is: **_("""
 _WORDS = tuple(hint.replace("_", " ") for hint in _HINTS.split())
 _FORMS = re.compile(r"\.\w{1,5}[:(]\d|\ne(?:  |\t|: )")  # a.go:27:15: or a line of pytest or apt
 _DIGITS = re.compile(r"\d+")
 
 STATED, SUSPECT, REMARK = 3, 2, 1
-_NEAR = 12       # lines between what is wrong and where, at most
+_NEAR = 30       # lines between what is wrong and where, at most
+_FRAMES = 300    # lines of a traceback, at most
 _LOOK = 400      # characters of a line that are looked at
 _JUDGED = 500    # lines that are judged at each end of an output, of those with a hint
-_POINTS = 100    # lines that are given back
+_POINTS = 100    # faults that are given back
 
 
 def error_weight(line: str) -> int:
@@ -88,37 +106,38 @@ def error_weight(line: str) -> int:
     if _PASSED.search(line):
         return 0
     line = _NOTHING.sub("", line)
-    if _NOTE.search(line):
-        return 0
-    if _WARNING.search(line):
+    level = _LEVEL.search(line)
+    told = level.start() if level else len(line)
+    for lower, weight in ((_NOTE, 0), (_WARNING, REMARK)):
+        if (found := lower.search(line)) and found.start() < told:
+            return weight
+    if _ANNOUNCED.search(line):
         return REMARK
-    if _STATED.search(line):
-        return STATED
+    if _STATED.search(line) or _REMARKED.search(line) and not _LIBRARY.search(line):
+        return SUSPECT if _TALLY.search(line) else STATED
     return SUSPECT if _SUSPECT.search(line) else 0
 
 
 def error_points(rows: Sequence[str]) -> list[int]:
-    """Indexes of the rows that say what is wrong and where, the most telling first.
+    """Indexes of the rows that say what is wrong and where, the most telling first."""
+    return list(dict.fromkeys(chain.from_iterable(error_faults(rows))))
 
-    At most 100. Behind each row that states a fault comes the nearest row of the
-    project's own (not a library's) that says where. Of rows that differ in their
-    digits only, the first stands for all.
+
+def error_faults(rows: Sequence[str]) -> list[list[int]]:
+    """Each fault that an output tells of, the most telling first: indexes of its rows.
+
+    At most 100. Behind a row that states a fault comes the next, if it ends with a
+    colon, and the nearest row of the project's own (not a library's) that says where.
+    Of rows that differ in their digits only, the first stands for all.
     """
     weights = {at: error_weight(rows[at]) for at in _candidates(rows)}
+    weights.update([(at, STATED) for at in _raised(rows, weights)])
     order = sorted((at for at in weights if weights[at]), key=lambda at: (-weights[at], at))
-    seen: set[str] = set()
-    found: dict[int, None] = {}
+    shapes: dict[str, int] = {}
     for at in order:
-        shape = _DIGITS.sub("0", rows[at][:_LOOK].strip())
-        if shape in seen:
-            continue
-        seen.add(shape)
-        found[at] = None
-        if weights[at] == STATED and (place := _place_of(rows, at)) is not None:
-            found[place] = None
-        if len(found) >= _POINTS:
-            break
-    return list(found)
+        shapes.setdefault(_DIGITS.sub("0", rows[at][:_LOOK].strip()), at)
+    return [[at, *(chain(_told_below(rows, at), _place_of(rows, at))
+                   if weights[at] == STATED else ())] for at in islice(shapes.values(), _POINTS)]
 
 
 def _candidates(rows: Sequence[str]) -> list[int]:
@@ -140,11 +159,33 @@ def _hits(text: str) -> Iterator[int]:
     yield from (match.end() - 1 for match in _FORMS.finditer(text))
 
 
-def _place_of(rows: Sequence[str], index: int) -> int | None:
+def _raised(rows: Sequence[str], candidates: Iterable[int]) -> Iterator[int]:
+    """The rows with which Python's tracebacks end: an exception, whatever its name."""
+    for at in candidates:
+        margin, header, _ = rows[at].partition("Traceback (most recent call last):")
+        if not header or margin.strip(" |"):
+            continue
+        for end in range(at + 1, min(len(rows), at + _FRAMES)):
+            if rows[end].startswith(margin) and rows[end][len(margin):][:1].strip():
+                yield end
+                break
+
+
+def _told_below(rows: Sequence[str], index: int) -> Iterator[int]:
+    """The rows that say what one with a colon at its end has only announced."""
+    for at in range(index + 1, min(len(rows), index + 4)):
+        if not _COLON.search(rows[index]):
+            return
+        if rows[at].strip() and not _NOTE.search(rows[at]):
+            yield at
+            index = at
+
+
+def _place_of(rows: Sequence[str], index: int) -> Iterator[int]:
     """The row nearest to `index` that names a file and line of the project."""
-    if _PLACE.search(rows[index][:_LOOK]):
-        return None  # it says so itself
+    def own(at: int) -> bool:
+        return bool(_PLACE.search(rows[at][:_LOOK])) and not _LIBRARY.search(rows[at][:_LOOK])
+
     near = range(max(0, index - _NEAR), min(len(rows), index + _NEAR + 1))
-    return min((at for at in near if _PLACE.search(rows[at][:_LOOK])
-                and not _LIBRARY.search(rows[at][:_LOOK])),
-               key=lambda at: (abs(at - index), at), default=None)
+    if not own(index) and (_LIBRARY.search(rows[index]) or not _INSIDE.search(rows[index])):
+        yield from sorted(filter(own, near), key=lambda at: (abs(at - index), at))[:1]

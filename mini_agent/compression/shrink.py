@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar
 
-from ..errorlines import error_points
+from ..errorlines import error_faults
 from ..messages import Message, calls_of
 from ..texts import Texts
 from ..words import rows_of
@@ -110,10 +110,10 @@ class ToolResultClipping:
 
     def _pointed(self, rows: list[str], cut: list[str], ends: list[int], room: int) -> list[int]:
         """Rows that fit in `room` characters: the first fault, the ends, then all others."""
-        points = error_points(rows)
+        faults = error_faults(rows)
         outer = [ends[0], ends[-1]] if ends else []
         kept: set[int] = set()
-        for at in chain(points[:2], outer, points[2:], ends):
+        for at in chain(*faults[:1], outer, *faults[1:], ends):
             size = len(f"{at + 1}: {cut[at]}\n")
             if at not in kept and size <= room:
                 kept.add(at)
