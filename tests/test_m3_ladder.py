@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import contextlib
 import unittest
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -364,6 +365,29 @@ class Breaker(unittest.TestCase):
         self.assertLess(after, before)
         self.assertEqual(payloads(records, "settings"), [{"step": 12, "breaker": "closed"}])
         self.assertFalse(made.state.breaker.open)
+
+    def test_over_the_hard_limit_a_failed_summary_is_tried_again(self) -> None:
+        """Until the breaker opens: one bad answer does not end a session that can go on."""
+        for summaries, alive in ((["raise", "empty"], True), (["raise"] * 3, False)):
+            records: list[Record] = []
+            made = window(2_000, "rolling_summary", summaries=summaries, records=records)
+            history = [*head(), *rounds(12, "x\n" * 400)]
+            with self.subTest(summaries), self.assertRaises(ContextOverflowError) \
+                    if not alive else contextlib.nullcontext():
+                made.before_model_call(history, 12)
+            failed = [payload["failures"] for payload in payloads(records, "compression_skipped")
+                      if payload["reason"] in ("failed", "refused")]
+            self.assertEqual(failed, [1, 2, 3][:len(summaries)])
+            self.assertEqual(made.state.breaker.open, not alive)
+
+    def test_a_refused_request_is_made_smaller_though_a_summary_failed(self) -> None:
+        """The one retry is not lost to one bad answer of the summariser."""
+        made = window(100_000, "rolling_summary", summaries=["empty", "raise"])
+        history = [*head(), *rounds(12, "x\n" * 400)]
+        made.before_model_call(history, 12)
+        before = made.tokens
+        made.after_refusal(history, 12, PromptTooLongError("too long"))
+        self.assertLess(made.tokens, before)
 
     def test_a_success_closes_it_too(self) -> None:
         """Two failures and a summary: the count begins anew."""

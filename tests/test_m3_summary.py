@@ -89,7 +89,7 @@ class SummaryTest(unittest.TestCase):
             with self.subTest(outcome):
                 records: list = []
                 history = [*head(), *rounds(6, LONG)]
-                made = window(700, SUMMARY, summaries=[outcome], records=records)
+                made = window(700, SUMMARY, summaries=[outcome] * 3, records=records)
                 with self.assertRaises(ContextOverflowError):
                     made.before_model_call(history, 6)
                 self.assertEqual(history, made.view.messages())

@@ -155,21 +155,25 @@ class WordsTest(unittest.TestCase):
 
 
 class RefusedTest(unittest.TestCase):
-    """What is no summary changes nothing, and says why."""
+    """What is no summary changes nothing, and says why.
+
+    Over the hard limit a summariser that fails is asked until the breaker opens.
+    """
 
     def refused(self, answer: Any, reason: str, name: str, **settings: Any) -> str:
         records: list[Record] = []
         history = [*head(), *rounds(12, LONG)]
-        made = governed(name, 1_200, Says(*[answer] * 4), records, settings)
+        made = governed(name, 1_200, Says(*[answer] * 12), records, settings)
         with self.assertRaises(ContextOverflowError):
             made.before_model_call(history, 12)
         self.assertEqual(history, made.view.messages())
         skipped = payloads(records, "compression_skipped")
-        self.assertEqual([reason], [told["reason"] for told in skipped], skipped)
+        wanted = ["no_gain"] if reason == "no_gain" else [reason] * 3 + ["breaker_open"]
+        self.assertEqual(wanted, [told["reason"] for told in skipped], skipped)
         return str(skipped[0].get("detail", ""))
 
     def test_what_is_no_summary_is_refused(self) -> None:
-        """Empty, blank, a call, a draft alone: the history is untouched, one record says why."""
+        """Empty, blank, a call, a draft alone: the history is untouched, each record says why."""
         for name in ASKING:
             for answer, words in (("", "empty"), (" \n", "empty"),
                                   ('<tool_call>{"name": "x"}</tool_call>', "tool call"),

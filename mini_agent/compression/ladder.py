@@ -90,7 +90,8 @@ class Ladder:
 
         A rung is on where the view was over its tier; once one gained, those that are
         on go down to the target together. One that is taken always counts for itself.
-        A view that a rung could do nothing with is not shown to it again.
+        A view that a rung could do nothing with is not shown to it again, unless a
+        summariser has failed where the session would end without it.
         """
         if turn.trigger == "stage" and any(old.trigger == "threshold" for old in self.state.taken):
             return  # the round behind this one had begun
@@ -109,8 +110,12 @@ class Ladder:
                 if max(now, level) <= over or now <= goal \
                         or in_vain.get(number) is self.state.view:
                     continue
+                failures = self.state.breaker.failures
                 if not self._ask(rung, turn):
-                    in_vain[number] = self.state.view
+                    if self._may_ask_again(turn, failures):
+                        progress = True
+                    else:
+                        in_vain[number] = self.state.view
                     continue
                 progress = True
                 gained.add(number)
@@ -188,6 +193,12 @@ class Ladder:
         """A model is not asked in vain again and again, and not behind an open breaker."""
         state = self.state
         return not state.breaker.open and not state.skips.holds(name, self.tokens)
+
+    def _may_ask_again(self, turn: Round, failures: int) -> bool:
+        """A summariser that fails over the hard limit is asked until the breaker opens."""
+        breaker = self.state.breaker
+        needed = turn.trigger == "overflow" or self.tokens > self.budget.hard
+        return needed and failures < breaker.failures and not breaker.open
 
     def _commit(self, turn: Round, change: Change) -> None:
         """The one way by which the view changes. Raises `LawError`, `TraceError`."""
