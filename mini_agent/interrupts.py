@@ -9,9 +9,17 @@ ends (`loop.py` a step, the chat the program).
 
 from __future__ import annotations
 
+import os
+import select
 import signal
+import sys
+import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
+
+NUDGE = getattr(signal, "SIGURG", None)  # ignored by who does not know it; None on Windows
+MOMENT = 0.02  # seconds until a nudge, and until it is repeated if it was in vain
 
 
 class Interrupts:
@@ -28,13 +36,19 @@ class Interrupts:
         self._regions: list[bool] = []
         self._raised = False  # and on its way out: another one would cut short what cleans up
         self._before: Any = None
+        self._nudger: _Nudger | None = None
 
     def __enter__(self) -> Interrupts:
-        self._before = signal.signal(signal.SIGINT, self._come)
+        self._before = signal.signal(signal.SIGINT, self._come), sys.unraisablehook
+        sys.unraisablehook = self._dropped
+        self._nudger = _Nudger(self._look) if NUDGE is not None else None
         return self
 
     def __exit__(self, *_: object) -> None:
-        signal.signal(signal.SIGINT, self._before)
+        if self._nudger is not None:
+            self._nudger.stop()
+        handler, sys.unraisablehook = self._before
+        signal.signal(signal.SIGINT, handler)
 
     def enter(self, open_: bool) -> None:
         """A region begins. Raises a `KeyboardInterrupt` that was kept, if it may come here."""
@@ -53,13 +67,80 @@ class Interrupts:
             raise KeyboardInterrupt
 
     def _come(self, _: int, frame: FrameType | None) -> None:
-        """The handler. In the code of this module nothing is raised, only noted."""
+        """The handler: one is noted, and raised if it may come now."""
+        self.pending = True
+        self._look(frame)
+
+    def _look(self, frame: FrameType | None) -> bool:
+        """Raise what is noted, if it may come now; False if it has to be looked for again.
+
+        In the code of this module nothing is raised: a region would be left half entered.
+        """
         here = frame is not None and frame.f_code.co_filename == __file__
-        if here or self._raised or not self._regions or not self._regions[-1]:
-            self.pending = True
+        if here:
+            return not self.pending
+        if self.pending and not self._raised and self._regions and self._regions[-1]:
+            self.pending, self._raised = False, True
+            if self._nudger is not None:
+                self._nudger.rest()
+            raise KeyboardInterrupt
+        return True
+
+    def _dropped(self, what: Any) -> None:
+        """Python drops what is raised while it takes an object away; an interrupt comes again."""
+        if not issubclass(what.exc_type, KeyboardInterrupt):
+            self._before[1](what)
             return
-        self._raised = True
-        raise KeyboardInterrupt
+        self._raised = False
+        signal.raise_signal(signal.SIGINT)
+
+
+class _Nudger:
+    """Sees to it that a wait that has just begun ends as well.
+
+    Python notes a signal and calls its handler before the next instruction. One that
+    comes behind the last instruction and before the system call that waits, or to another
+    thread, is noted, and the main thread sleeps on. So a thread hears of each signal (by
+    `set_wakeup_fd`) and, a moment later, sends the main one another, which ends its system
+    call, until `look` says that all is done. The Go runtime uses the same signal for that.
+    """
+
+    def __init__(self, look: Callable[[FrameType | None], bool]) -> None:
+        self._look, self._settled = look, True
+        self._reading, self._writing = os.pipe()
+        os.set_blocking(self._writing, False)
+        self._before = (signal.signal(NUDGE, self._come),
+                        signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False))
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """No more of it; what was before is back."""
+        handler, descriptor = self._before
+        signal.set_wakeup_fd(descriptor)
+        os.close(self._writing)
+        self._thread.join()
+        os.close(self._reading)
+        signal.signal(NUDGE, handler)
+
+    def rest(self) -> None:
+        """No handler may be called while an exception is raised; one that is due is called."""
+        self._settled = True
+        signal.raise_signal(NUDGE)
+
+    def _come(self, _: int, frame: FrameType | None) -> None:
+        """In the main thread, where by now the handlers of earlier signals were called."""
+        self._settled = True  # also where the next line raises
+        self._settled = self._look(frame)
+
+    def _watch(self) -> None:
+        main = threading.main_thread().ident
+        while came := os.read(self._reading, 64):
+            self._settled = signal.SIGINT not in came
+            while not self._settled:
+                select.select([], [], [], MOMENT)
+                if not self._settled:
+                    signal.pthread_kill(main, NUDGE)
 
 
 class _Region:

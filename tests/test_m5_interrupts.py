@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import signal
 import sys
+import threading
 import unittest
+from contextlib import redirect_stderr
+from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
+from mini_agent import interrupts as module
+from mini_agent.__main__ import run
 from mini_agent.audit import Line, audit
 from mini_agent.compression.state import rebuild
 from mini_agent.interrupts import Interrupts
@@ -85,6 +92,83 @@ class Kept(unittest.TestCase):
         with Interrupts():
             self.assertIsNot(before, signal.getsignal(signal.SIGINT))
         self.assertIs(before, signal.getsignal(signal.SIGINT))
+
+
+class InASystemCall(unittest.TestCase):
+    """A wait has begun, and the signal was noted by Python, but not by the wait."""
+
+    def setUp(self) -> None:
+        self.reading, self.writing = os.pipe()
+        self.late = threading.Timer(30, os.write, (self.writing, b"lost"))
+        self.late.start()
+        self.addCleanup(self.close)
+
+    def close(self) -> None:
+        self.late.cancel()
+        self.late.join()
+        os.close(self.reading)
+        os.close(self.writing)
+
+    def test_one_that_another_thread_was_given_ends_the_wait(self) -> None:
+        """The system call of the main thread sleeps on by itself."""
+        waits = threading.Lock()
+        waits.acquire()
+
+        def takes() -> None:
+            with waits:
+                signal.raise_signal(signal.SIGINT)
+
+        other = threading.Thread(target=takes)
+        before, _ = sys.getswitchinterval(), sys.setswitchinterval(9)  # only who waits gives way
+        self.addCleanup(sys.setswitchinterval, before)
+        with Interrupts() as interrupts:
+            other.start()
+            with self.assertRaises(KeyboardInterrupt), interrupts.waiting:
+                waits.release()
+                self.fail(os.read(self.reading, 9))
+            self.assertTrue(self.late.is_alive(), "it came with what was read at last")
+            other.join()
+
+    def test_one_that_comes_while_the_wait_is_entered_ends_it(self) -> None:
+        """Behind the look at what was kept, and before the first line of the wait."""
+        interrupts = Interrupts()
+        made: dict[str, Any] = {"regions": interrupts._regions, "signal": signal}
+        exec(compile("def append(open_):\n regions.append(open_)\n"  # as if it stood there
+                     " signal.raise_signal(signal.SIGINT)\n", module.__file__, "exec"), made)
+        late = type("Late", (list,), {"append": lambda self, open_: made["append"](open_),
+                                      "__getitem__": lambda self, at: made["regions"][at],
+                                      "__len__": lambda self: len(made["regions"]),
+                                      "pop": lambda self: made["regions"].pop()})
+        interrupts._regions = late()
+        with interrupts:
+            with self.assertRaises(KeyboardInterrupt), interrupts.waiting:
+                self.fail(os.read(self.reading, 9))
+            with interrupts.held:
+                self.assertFalse(interrupts._raised)
+
+    def test_one_that_python_drops_comes_again(self) -> None:
+        """What is raised while an object is taken away reaches nobody."""
+        class Going:
+            def __del__(self) -> None:
+                interrupt()
+
+        with Interrupts() as interrupts:
+            with self.assertRaises(KeyboardInterrupt), interrupts.waiting:
+                Going()
+                self.fail(os.read(self.reading, 9))
+
+    def test_while_the_program_is_being_loaded_it_is_one_line(self) -> None:
+        """Status 130 there, too."""
+        class Loading(ModuleType):
+            def __getattr__(self, name: str) -> Any:
+                raise KeyboardInterrupt
+
+        told = io.StringIO()
+        with patch.dict(sys.modules, {"mini_agent.cli": Loading("mini_agent.cli")}), \
+                redirect_stderr(told), self.assertRaises(SystemExit) as ended:
+            run()
+        self.assertEqual((130, "mini-agent: interrupted\n"), (ended.exception.code,
+                                                              told.getvalue()))
 
 
 class InASession(FolderTest):

@@ -125,7 +125,7 @@ class Keyboard:
             raise EOFError
         with self._interrupts.waiting:
             if self.interactive and self._source is sys.stdin and sys.stdout.isatty():
-                return input(prompt)
+                return _edited(prompt)
             if self.interactive:
                 self._prompts.write(prompt)
                 self._prompts.flush()
@@ -161,6 +161,14 @@ class Keyboard:
     def _keep(self, message: str) -> None:
         self._kept.append(message)
         self._keeps(message)
+
+
+def _edited(prompt: str) -> str:
+    """A line, with `readline` where there is one."""
+    try:
+        return input(prompt)
+    except SystemError as error:  # of Python: a second signal while a first one is raised
+        raise KeyboardInterrupt from error
 
 
 class _Listener:

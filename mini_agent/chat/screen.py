@@ -147,8 +147,8 @@ class Screen:
 
     def _write(self, text: str) -> None:
         if text:
+            self._open = not text.endswith("\n")  # before: Ctrl-C may fall between the two
             self._put(self.out, text)
-            self._open = not text.endswith("\n")
 
     def _put(self, stream: TextIO, text: str) -> None:
         if self._transient:
