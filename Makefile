@@ -40,6 +40,7 @@ fuzz:           ## every strategy and policy on 10,000 random sessions each; MIN
 	@$(PYTHON) -W error -m tests.fuzz $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEEDS),--seeds $(SEEDS))
 	@$(PYTHON) -W error -m tests.fuzz_children
 	@$(PYTHON) -W error -m tests.fuzz_faults
+	@$(PYTHON) -W error -m tests.kills
 
 bench:          ## what governing a step costs, as ratios within one run (minutes)
 	@$(PYTHON) scripts/bench.py
