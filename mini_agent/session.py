@@ -72,27 +72,29 @@ class Session:
         self.tracer = Tracer(file, meter, *setup.sinks, seq=meter.records,
                              whole=setup.interrupts.held)
         self._said: list[str] = []
-        self._typed = setup.incoming
+        self._setup, self._shelf = setup, RunShelf(trace_folder(file.path), fresh)
         history = [*state.history]
-        shelf = RunShelf(trace_folder(file.path), fresh)
-        tools = self._tools(setup, governance, history, shelf)
+        tools = self._tools(governance, history)
         self.window = ContextWindow(governance.policy, governance.budget, state.estimate,
                                     self.model, self.tracer, texts, tools.declarations(),
-                                    shelf=shelf, state=state)
-        self.agent = Agent(self.model, WaitingTools(tools, setup.interrupts, AT_ONCE),
-                           self.tracer, window=self.window, texts=texts,
+                                    shelf=self._shelf, state=state)
+        self.agent = Agent(self.model, self._waiting(tools), self.tracer, window=self.window, texts=texts,
                            max_steps=setup.max_steps, history=history, incoming=self._incoming)
         self.agent.step = meter.answered + 1
 
-    def _tools(self, setup: Setup, governance: Governance, history: list[Message],
-               shelf: RunShelf) -> ToolBox:
+    def _waiting(self, tools: ToolBox) -> WaitingTools:
+        return WaitingTools(tools, self._setup.interrupts, AT_ONCE)
+
+    def _tools(self, governance: Governance, history: list[Message]) -> ToolBox:
+        """All tools of the session, those that the texts of its policy speak of among them."""
+        setup = self._setup
         workspace = Workspace(setup.workspace)
         standard = [tool for tool in standard_tools(workspace, self.texts,
                                                     allow_shell=setup.allow_shell)
                     if tool.name in READERS or not setup.read_only]
         extra = [*setup.extra, *self._crew(setup, governance, standard)]
-        return make_tools(workspace, self.texts, history, governance, shelf, lambda: self.window,
-                          extra, standard=standard, permit=setup.permit)
+        return make_tools(workspace, self.texts, history, governance, self._shelf,
+                          lambda: self.window, extra, standard=standard, permit=setup.permit)
 
     def _crew(self, setup: Setup, governance: Governance, tools: Sequence[Tool]) -> list[Tool]:
         """The tools over sub-agents, if there may be any.
@@ -131,12 +133,18 @@ class Session:
 
     def _incoming(self) -> list[str]:
         said, self._said = self._said, []
-        return [*said, *self._typed()]
+        return [*said, *self._setup.incoming()]
 
     def use(self, policy: Policy, window: int | None) -> None:
-        """Govern by another policy, or for another window in tokens, from now on."""
+        """Govern by another policy, or for another window in tokens, from now on.
+
+        The tools are those that the new policy needs: what it puts away can be had back.
+        """
         governance = governed_by(policy, window, self.window.state.estimate.name)
-        self.window.use(policy, governance.budget, self.step, policy=governance.settings)
+        tools = self._tools(governance, self.agent.history)
+        self.window.use(policy, governance.budget, self.step, tools.declarations(),
+                        policy=governance.settings)
+        self.agent.tools = self._waiting(tools)
 
     def use_model(self, model: ParentModel, name: str) -> None:
         """Ask another model from now on."""

@@ -178,8 +178,11 @@ class Talking(FolderTest):
         lines = ["hi", "/context", "/help", "/policy", "/nonsense", "/why x", "/undo"]
         replies = [counting(1), Reply("word " * 60)]
         talk = self.talk(replies, lines, columns=40)
-        for line in (talk.out.getvalue() + talk.told).splitlines():
+        *told, last = (talk.out.getvalue() + talk.told).splitlines()
+        for line in told:
             self.assertLessEqual(width(line), 40, line)
+        self.assertEqual(f"resume with: mini-agent resume {self.folder / 's.jsonl'}", last,
+                         "in one piece, to be copied")
         plain = self.talk(replies, lines, plain=True)
         self.assertIn("call: count n=1\nended: ok, ", plain.told)
         self.assertNotIn("[S", plain.told)
@@ -252,6 +255,11 @@ class Leave(FolderTest):
         self.assertIn("  write_file a.txt (a new file):\n  --- a/a.txt\n  +++ b/a.txt\n"
                       "  @@ -0,0 +1,2 @@\n  +one\n  +two\n", talk.told)
         self.assertEqual("one\ntwo\n", (self.folder / "a.txt").read_text(encoding="utf-8"))
+
+    def test_a_file_that_is_written_as_it_is_shows_that_nothing_changes(self) -> None:
+        """An empty diff would look as if something were hidden."""
+        (self.folder / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
+        self.assertIn("  write_file a.txt:\n  (nothing changes)\n", self.asked(WRITE, "y").told)
 
     def test_a_no_changes_nothing_and_its_reason_reaches_the_model(self) -> None:
         """As DENIED."""

@@ -112,6 +112,35 @@ class Once(Case):
             self.assertEqual(expected, is_request(arguments), arguments)
 
 
+class Paid(Case):
+    """What an endpoint has counted, and what it costs."""
+
+    def test_a_summary_is_paid_for_and_predicts_no_request(self) -> None:
+        """Its tokens stand in a `model_usage` of their own keys, in front of the change; the
+        price has them, before and after a resume; drift and window know nothing of them."""
+        (self.folder / "a.txt").write_text("".join(f"line {n}\n" for n in range(600)), "utf-8")
+        read = plain(chat(calls=[("c", "read_file", '{"path": "a.txt"}')], finish="tool_calls",
+                          prompt=1_000, answer=20))
+        summary = plain(chat("Progress: a.txt is read.", prompt=2_000, answer=50, cached=500))
+        trace = self.folder / "s.jsonl"
+        options = ("--price", "3,0.3,15")
+        with FakeServer(read, said("Seen.", 3_000), summary, said("Well.", 900),
+                        said("Again.", 910)) as server:
+            done = self.run_agent("chat", "--policy", "handoff_note", "--window", "8k", "--trace",
+                                  str(trace), *options, typed="look\n/compact\nmore\n",
+                                  server=server)
+            self.assertEqual((0, "Seen.\nWell.\n"), (done.returncode, done.stdout), done.stderr)
+            records = read_trace(trace).records
+            again = self.run_agent("resume", str(trace), "last", *options, server=server)
+        used = [record["payload"] for record in records if record.get("event") == "model_usage"]
+        self.assertEqual({"step": 2, "summary_prompt_tokens": 2_000, "summary_cached_tokens": 500,
+                          "summary_completion_tokens": 50}, used[2])
+        at = records.index(next(record for record in records if record.get("payload") == used[2]))
+        self.assertEqual("context_compression", records[at + 1]["event"])
+        # (1,000 + 3,000 + 2,000 + 900 + 910 - 500) x 3, 500 x 0.3, (20 + 5 + 50 + 5 + 5) x 15
+        self.assertIn("cost 0.0234 | in 7,810 (cached 500) out 85", again.stderr)
+
+
 class WrongSettings(Case):
     """One line that says what to do."""
 
@@ -220,7 +249,7 @@ class AtATerminal(Case):
             try:
                 self.seen += os.read(self.mine, 65_536).decode("utf-8", "replace")
             except OSError:
-                self.fail(f"it ended before {text!r}: {self.seen!r}")
+                self.fail(f"it ended before {text!r}: {self.seen}")
         self.looked_to = found + len(text)
 
     def type(self, text: str) -> None:
@@ -252,8 +281,6 @@ class AtATerminal(Case):
         self.assertEqual([["go"], ["go", "and mind the tests"],
                           ["go", "and mind the tests", "bye"]], sent)
 
-    @unittest.skipIf(os.environ.get("CI"), "on a busy machine a signal can come between two "
-                     "prompts: run it by hand")
     def test_ctrl_c_ends_the_step_then_the_program_and_half_a_line_stays(self) -> None:
         """What was begun to be typed is there at the prompt."""
         first = said("Thinking. ")

@@ -16,7 +16,7 @@ from typing import Any
 from mini_agent.audit import Line, audit
 from mini_agent.compression.policies import find_policy
 from mini_agent.errors import MiniAgentError, PromptTooLongError, TraceError, UsageError
-from mini_agent.messages import Message, pairing_faults
+from mini_agent.messages import Message, call, pairing_faults
 from mini_agent.meter import Prices
 from mini_agent.models.base import Reply
 from mini_agent.session import Session
@@ -171,6 +171,52 @@ class Goes(FolderTest):
             self.assertEqual((3_200, 2_000, 40), (again.meter.prompt, again.meter.cached,
                                                   again.meter.answer))
             self.assertAlmostEqual(.0048, Prices(3, .3, 15).of(again.meter))
+
+    def test_another_policy_brings_the_tools_that_its_texts_speak_of(self) -> None:
+        """What it puts behind a handle can be read; the tools are counted, recorded by the
+        change of policy, and the same again on resume. Back again, they are gone."""
+        def names(session: Session) -> list[str]:
+            return [tool["name"] for tool in session.agent.tools.declarations()]
+
+        model = Speaker([counting(1, 2), Reply("done"), Reply("", (
+            call("r", "read_result", {"handle": 3}),)), Reply("read")])
+        session, file = started(self.folder, model, "go", policy="none", window=None,
+                                extra=(Counter(),))
+        with file:
+            session.turn("go")
+            before, few = names(session), session.window.tokens
+            self.assertNotIn("read_result", before)
+            session.use(find_policy("recall"), 9_000)
+            more = names(session)
+            self.assertEqual({"read_result", "recall", "pin"}, {*more} - {*before})
+            self.assertGreater(session.window.tokens, few)
+            self.assertTrue(session.turn("and now").done)
+            self.assertIn("count 1 line 0", session.agent.history[-2]["content"])
+            session.window.take_in(session.agent.history)
+        again, file = taken_up(session.path, Speaker(), extra=(Counter(),))
+        with file:
+            self.assertEqual((more, session.window.tokens), (names(again), again.window.tokens))
+            again.use(find_policy("none"), None)
+            self.assertEqual(before, names(again))
+        found = [finding for finding in audit([Line(*pair) for pair in enumerate(
+            read_trace(session.path).records, 1)], goes_on=True) if finding.kind != "transcript"]
+        self.assertEqual([], found)
+
+    def test_tools_that_one_policy_leaves_out_are_whole_again_under_another(self) -> None:
+        """`lean_input` sends some of them short; the next one knows nothing of that."""
+        session, file = started(self.folder, Speaker([Reply("hi"), Reply("well")]), "go",
+                                policy="lean_input", window=9_000)
+        sent: list[Any] = []
+        with file:
+            asked = session.model.model
+            complete = asked.complete
+            asked.complete = lambda messages, tools: (  # type: ignore[method-assign]
+                sent.append(tools) or complete(messages, tools))
+            session.turn("go")
+            session.use(find_policy("digest"), 9_000)
+            session.turn("and now")
+        self.assertLess(len(sent[0]), len(session.agent.tools.declarations()))
+        self.assertEqual(session.agent.tools.declarations(), sent[1])
 
     def test_a_window_that_an_endpoint_names_governs_from_then_on(self) -> None:
         """Without a known window nothing is compressed before; afterwards it is."""

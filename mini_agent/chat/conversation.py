@@ -108,7 +108,7 @@ class Conversation:
         if ended.reason == "trace_failed":
             raise TraceError(ended.detail)
         if self.keyboard.interactive:
-            self.screen.tell(f"resume with: mini-agent resume {self.session.path}")
+            self.screen.tell(f"resume with: mini-agent resume {self.session.path}", whole=True)
         if self._interrupted:
             return INTERRUPTED
         return DONE if self._outcome.done or self._outcome.reason == "closed" or (

@@ -105,7 +105,7 @@ class Permission:
         if len(found) != 1:
             return None
         after = replaced(before, found[0], arguments["new"])
-        return f"{path}:\n{unified_diff(before, after, path)}"
+        return f"{path}:\n{_changes(before, after, path)}"
 
     def _written(self, path: str, content: str) -> str:
         """The diff of a whole file; one that cannot be read is replaced by what is shown."""
@@ -114,7 +114,12 @@ class Permission:
         except ToolError as error:
             what = "a new file" if error.code == "FILE_NOT_FOUND" else error.message
             return f"{path} ({what}):\n{unified_diff('', content, path)}"
-        return f"{path}:\n{unified_diff(before, content, path)}"
+        return f"{path}:\n{_changes(before, content, path)}"
+
+
+def _changes(before: str, after: str, path: str) -> str:
+    """The diff; a person is not asked about nothing."""
+    return unified_diff(before, after, path) or "(nothing changes)"
 
 
 def _only_reads(name: str, arguments: dict[str, Any]) -> bool:

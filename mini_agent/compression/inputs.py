@@ -49,9 +49,9 @@ class InputBudget:
         return None
 
 
-def lean(strategies: Iterable[object]) -> InputBudget | None:
-    """The input budget among the strategies of a policy, None where there is none."""
-    return next((one for one in strategies if isinstance(one, InputBudget)), None)
+def lean(rungs: Iterable[Any]) -> InputBudget | None:
+    """The input budget on the ladder of a policy, None where there is none."""
+    return next((rung.strategy for rung in rungs if isinstance(rung.strategy, InputBudget)), None)
 
 
 class Inputs:
@@ -66,6 +66,10 @@ class Inputs:
         self._whole = {tool["name"]: tool for tool in declarations}
         self._estimate, self._texts, self._settings = estimate, texts, settings
         self._counted = False  # whether the forms of the session were
+
+    def of(self, declarations: Sequence[Declaration], settings: InputBudget | None) -> Inputs:
+        """The same for other tools, under another policy."""
+        return Inputs(declarations, self._estimate, self._texts, settings)
 
     def settle(self, step: int, state: WindowState, window: int | None, record: Record) -> None:
         """Before a request: judge once, then give what was asked for since; both are recorded."""

@@ -65,8 +65,12 @@ class Ladder:
         self._shelf = shelf
         self._index = HistoryIndex(state.history) if index is None else index
         self._support = Support()
+        self.equip(tools)
+
+    def equip(self, tools: Sequence[dict[str, Any]]) -> None:
+        """The agent has these tools from now on."""
         self._tools = frozenset(tool["name"] for tool in tools)
-        state.declared = state.estimate.declarations(tools) if tools else 0
+        self.state.declared = self.state.estimate.declarations(tools) if tools else 0
 
     def govern(self, policy: Policy, budget: Budget) -> None:
         """Take this ladder, within this budget, from now on."""

@@ -51,8 +51,7 @@ class ContextWindow:
         self.state = WindowState(estimate, texts) if state is None else state
         self._ladder = Ladder(policy, budget, self.state, model, tracer, texts, declarations,
                               shelf, index)
-        self._inputs = Inputs(declarations, estimate, texts,
-                              lean(rung.strategy for rung in policy.ladder))
+        self._inputs = Inputs(declarations, estimate, texts, lean(policy.ladder))
         self._base = budget
         self._narrow(policy)
 
@@ -186,10 +185,17 @@ class ContextWindow:
         self.take_in(history)
         self._ladder.record("stage", step=step, name=name)
 
-    def use(self, policy: Policy, budget: Budget, step: int, /, **settings: Any) -> None:
-        """Govern by another policy from now on; `settings` are what the record says."""
+    def use(self, policy: Policy, budget: Budget, step: int,
+            declarations: Sequence[dict[str, Any]] | None = None, /, **settings: Any) -> None:
+        """Govern by another policy, and with these tools if they are others, from now on;
+        `settings` are what the record says."""
+        if self.state.settings.get("inputs") and lean(policy.ladder) is None:
+            settings["inputs"] = {}  # from here on every tool is sent whole
         self._ladder.record("settings", step=step, **settings)
         self._base = budget
+        if declarations is not None:
+            self._ladder.equip(declarations)
+            self._inputs = self._inputs.of(declarations, lean(policy.ladder))
         self._narrow(policy)
 
     def pin(self, pin: Pin, step: int, by: str, wrong: str = "") -> str:
