@@ -10,7 +10,6 @@ out: when the ladder is taken (`window.py`), how a view gets smaller (strategies
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..errors import LawError, MiniAgentError, SummaryRefused, TraceError
@@ -21,33 +20,13 @@ from .budget import Budget, tokens_at
 from .index import HistoryIndex
 from .laws import Protection, check, protected_users, tail_start
 from .policies import ALWAYS, Policy, Rung
+from .rounds import Round
 from .scene import Scene, Shelf, Strategy
 from .share import UserShare
 from .state import WindowState
 from .summariser import Summariser
 from .verify import Support
 from .view import Change, View, apply, to_payload
-
-
-@dataclass(frozen=True)
-class Round:
-    """One time that the ladder is taken.
-
-    `over` and `target` are in tokens of the request: above `over` a rung is taken,
-    and once it was it goes on down to `target`. `focus` is what a user who
-    compresses by hand wants to keep.
-    """
-
-    step: int
-    trigger: str
-    over: int
-    target: int
-    focus: str = ""
-
-    @property
-    def once(self) -> bool:
-        """Whether each rung is asked at least once, however small the view is."""
-        return self.trigger in ("stage", "manual")
 
 
 class Ladder:

@@ -23,12 +23,13 @@ from ..trace import Tracer
 from .budget import Budget
 from .index import HistoryIndex
 from .inputs import Inputs, lean
-from .ladder import Ladder, Round
+from .ladder import Ladder
 from .laws import Protection
 from .overflow import immovable, least, overflow_error
 from .pinning import new_marks, put_back, record_of, refusal, whole
 from .pins import Pin, Pins
 from .policies import Policy
+from .rounds import Round
 from .scene import Shelf
 from .skips import NEWS_GROWTH
 from .state import WindowState
