@@ -18,15 +18,15 @@ from .support import ROOT, FolderTest, command
 from .test_m3_digest import session
 
 
-def result(number: int, **far: float) -> dict[str, Any]:
+def result(number: int, window: int = 1_000, **far: float) -> dict[str, Any]:
     """A session with this far recall under some policies, .5 under the others."""
-    rows = [{"session": f"s{number}", "window": 1_000, "policy": policy, "steps": 10,
+    rows = [{"session": f"s{number}", "window": window, "policy": policy, "steps": 10,
              "far_recall": far.get(policy, .5), "far_in_context": far.get(policy, .5) - .1,
              "recall": .9, "fresh": .5, "lines": None, "cost": .4 + .1 * (policy in KNOWN),
              "summary_price": .2 * (policy == "tail_summary"), "summary_tokens": 0,
              "sent_tokens": 100, "prefix_breaks": 1.0, "over_window_steps": 0}
             for policy in ("none", *POLICIES)]
-    return {"session": f"s{number}", "calls": 30, "tokens": 9_000, "head": 10, "rows": rows}
+    return {"session": f"s{number}", "calls": 30, "tokens": 9 * window, "head": 10, "rows": rows}
 
 
 class StudyTest(unittest.TestCase):
@@ -63,6 +63,16 @@ class StudyTest(unittest.TestCase):
             self.assertIn(f"{name} (", said)
         self.assertIn("Window 1000, 3 sessions that count:", said)
         self.assertIn("digest costs 0.400", said)
+
+    def test_the_distance_to_the_prototype_has_the_interval_of_the_sessions_here(self) -> None:
+        """The mean of the differences, where the prototype was measured at this window."""
+        study = Study([result(0, 16_000, digest=.95), result(1, 16_000, digest=.89)])
+        self.assertIn("digest 0.911, here +0.009 [-0.021 +0.039]",
+                      list(study.distances(16_000)))
+        self.assertEqual([], list(self.study.distances(1_000)))
+        said = "\n".join(study.sentences())
+        self.assertIn("far recall that a prototype measured on 39 sessions: published 0.656, "
+                      "here -0.156 [-0.156 -0.156]; ", said)
 
     def test_the_picture_shows_ours_and_the_frontier_of_the_known(self) -> None:
         """Well-formed, the same bytes twice, a dot a policy; what is dominated has no name."""
@@ -136,9 +146,9 @@ class Variants(unittest.TestCase):
     """The digest with one part switched off."""
 
     def test_each_variant_differs_from_the_digest_in_one_thing(self) -> None:
-        """A setting, or a rung more or less."""
+        """A setting, or a rung more or less; the prototype's settings are three."""
         plain = find_policy("digest")
-        for name in VARIANTS:
+        for name in set(VARIANTS) - {"digest_prototype"}:
             made = variant(name)
             self.assertEqual(made.name, name)
             if len(made.ladder) == len(plain.ladder):
@@ -149,6 +159,9 @@ class Variants(unittest.TestCase):
                 self.assertEqual(abs(len(made.ladder) - len(plain.ladder)), 1)
         self.assertFalse(any(rung.trigger == ALWAYS for rung in
                              variant("digest_no_admission").ladder))
+        made = variant("digest_prototype")
+        self.assertEqual(("65%", .0625, .4), (made.target, made.ladder[0].strategy.share,
+                                              made.ladder[1].strategy.digest))
 
     def test_all_names_of_the_study_are_known(self) -> None:
         """The lab takes each of them, and each once."""

@@ -17,6 +17,7 @@ from math import fsum
 from typing import Any, NamedTuple
 
 from ..compression.policies import policy_names
+from . import prototype
 from .extremes import EXTREMES
 from .summary import Row, counts, interval, summarise
 from .variants import VARIANTS
@@ -110,16 +111,33 @@ class Study:
                        f"{told(self.pairs(window, name, 'digest', FAR))} in far recall, "
                        f"{_mean(self.pairs(window, name, 'digest', CONTEXT)):+.3f} in context, "
                        f"{self.paid(window, name) - self.paid(window, 'digest'):+.3f} in cost")
+            if window in prototype.FAR:
+                yield (f"far recall that a prototype measured on {prototype.SESSIONS[window]} "
+                       f"sessions: {'; '.join(self.distances(window))}")
+
+
+    def distances(self, window: int) -> Iterator[str]:
+        """How far a mean is from the prototype's, with the interval of the sessions here."""
+        for name, figure in prototype.FAR.get(window, {}).items():
+            values = [row[FAR] for result in self.counted(window) for row in result["rows"]
+                      if (row["window"], row["policy"]) == (window, name)
+                      and row[FAR] is not None]
+            if values:
+                pairs = [Pair("", value, figure) for value in values]
+                yield f"{name} {figure:.3f}, here {_mean(pairs):+.3f}{_between(pairs)}"
 
 
 def told(pairs: Sequence[Pair]) -> str:
     """The mean difference with its interval, and how many sessions are better and worse."""
-    low, high = interval([pair.ours - pair.theirs for pair in pairs])
-    between = "" if low is None else f" [{low:+.3f} {high:+.3f}]"
     better = sum(pair.ours > pair.theirs for pair in pairs)
     worse = sum(pair.ours < pair.theirs for pair in pairs)
-    return (f"{_mean(pairs):+.3f}{between}, {better} sessions better, {worse} worse, "
+    return (f"{_mean(pairs):+.3f}{_between(pairs)}, {better} sessions better, {worse} worse, "
             f"{len(pairs) - better - worse} equal")
+
+
+def _between(pairs: Sequence[Pair]) -> str:
+    low, high = interval([pair.ours - pair.theirs for pair in pairs])
+    return "" if low is None else f" [{low:+.3f} {high:+.3f}]"
 
 
 def _mean(pairs: Sequence[Pair]) -> float:

@@ -19,6 +19,8 @@ VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "digest_no_choice": ("large results keep their ends instead of chosen lines",
                          {"choice": "ends"}),
     "digest_no_admission": ("large results come in whole", {}),
+    "digest_prototype": ("the settings of the prototype: to 65 %, a digest of 40 %, results "
+                         "over 6.25 % cut", {"target": "65%", "digest": .4, "share": .0625}),
     "digest_clip_first": ("old results are clipped before a digest is made", {}),
     "digest_clear_first": ("old results become placeholders before a digest is made", {}),
 }
