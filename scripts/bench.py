@@ -15,7 +15,6 @@ import gc
 import io
 import json
 import pstats
-import random
 import statistics
 import subprocess
 import sys
@@ -29,7 +28,9 @@ from pathlib import Path
 from typing import TextIO
 
 from fresh import ROOT
+from made import session
 from ratios import REPEATS, Row, ratio, row_of, timed
+from scaling import sizes
 
 from mini_agent.compression.index import HistoryIndex
 from mini_agent.compression.policies import find_policy
@@ -37,29 +38,12 @@ from mini_agent.lab.compare import Plan, Result, results_of
 from mini_agent.lab.recording import Recording
 from mini_agent.lab.replay import Trial, replay
 from mini_agent.lab.sources import Source
-from mini_agent.messages import Message, assistant, call, system, text_of, tool_result, user
+from mini_agent.messages import Message, text_of
 from mini_agent.tokens import estimator
 from mini_agent.trace import TraceFile, Tracer, line
 
-RESULT = 4_700  # characters of a result: 10,000 messages are about 24 MB
 POLICIES = ("published", "whole_rounds", "keep_head", "snip_middle", "clip", "clip_errors",
             "clear_keep_3", "clear_keep_10", "layered", "digest", "digest_lean", "recall")
-
-
-def session(messages: int, seed: int = 1, size: int = RESULT) -> list[Message]:
-    """A seeded session: reads, searches and commands over 200 files."""
-    dice = random.Random(seed)
-    made = [system("You are a careful agent."), user("Find out why the nightly build fails.")]
-    names = [f"src/module_{n}/part_{n * 7 % 40}.py" for n in range(200)]
-    rows = [f"    value_{n} = compute(item_{n % 97}, limit={n * 13 % 1009})  # see {names[n % 200]}"
-            for n in range(2_000)]
-    for number in range((messages - 2) // 2):
-        name, start = dice.choice(names), dice.randrange(1_900)
-        text = "\n".join(f"{n}: {rows[n % 2_000]}" for n in range(start, start + size // 75))
-        made += [assistant(f"Looking at {name} next.",
-                           [call(f"c{number}", "read_file", {"path": name, "start": start})]),
-                 tool_result(f"c{number}", "read_file", text)]
-    return made
 
 
 def play(messages: Sequence[Message], policies: Sequence[str], window: int = 64_000,
@@ -73,7 +57,7 @@ def play(messages: Sequence[Message], policies: Sequence[str], window: int = 64_
 def governed_steps(quick: bool) -> Iterator[Row]:
     """A step with one new round against `json.dumps` of the view it governs."""
     for size in (100, 1_000, 10_000) if quick else (100, 1_000, 10_000, 100_000):
-        messages = session(size, size=RESULT if size < 100_000 else 1_900)
+        messages = session(size, size=1_900 if size == 100_000 else 4_700)
         recording = Recording("bench", "bench", messages, estimator("runs"))
         trial = Trial(recording, find_policy("clip"), 10**9, [])
         trial.begin(HistoryIndex(messages))
@@ -150,6 +134,19 @@ def counted_beside(messages: Sequence[Message], policy: str) -> int:
     return recording.estimate.characters - sum(made)
 
 
+def scaled(quick: bool) -> Iterator[Row]:
+    """What `compare` takes for a long session against a short one, a MB each."""
+    steps = (300, 1_000) if quick else (1_000, 3_000, 10_000)
+    first, *others = sizes(steps)
+    for size in others:
+        ratio = first.speed / size.speed
+        yield Row(f"compare, seconds a MB, {size.steps} / {first.steps} steps",
+                  f"{size.seconds:.1f} s", f"{first.seconds:.1f} s", ratio, ratio, ratio, 1.5)
+    share = others[-1].memory / others[-1].file
+    yield Row(f"compare, memory / file, {others[-1].steps} steps", f"{others[-1].memory / 1e6:.0f} MB",
+              f"{others[-1].file / 1e6:.0f} MB", share, share, share, 5.0)
+
+
 def small_parts(quick: bool) -> Iterator[Row]:
     """Estimator, trace, memory, start of the program."""
     messages = session(1_000)
@@ -199,6 +196,7 @@ def all_rows(quick: bool) -> Iterator[Row]:
     yield from governed_steps(quick)
     yield growth(quick)
     yield from replays(quick)
+    yield from scaled(quick)
 
 
 def profile(row: Row, out: TextIO) -> None:
