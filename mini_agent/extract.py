@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from .actions import CHANGED, READ, deeds
 from .forms import DRAFTED, FORMS, asked, heading
@@ -74,8 +74,13 @@ def draft(messages: Sequence[Message], texts: Texts) -> str:
 
 def lines(section: str, messages: Sequence[Message], texts: Texts) -> list[str]:
     """The lines of one section, the newest `MAX_LINES` of them, each once."""
-    found = list(dict.fromkeys(_SECTIONS[section](messages, texts)))
-    return found[-MAX_LINES:] or [texts("said_none")]
+    if section in _FILES:
+        return file_lines(section, touched(messages), texts)
+    return _newest(_SECTIONS[section](messages, texts), texts)
+
+
+def _newest(found: Iterable[str], texts: Texts) -> list[str]:
+    return list(dict.fromkeys(found))[-MAX_LINES:] or [texts("said_none")]
 
 
 def clip(text: str, limit: int = MAX_CHARS) -> str:
@@ -199,24 +204,26 @@ def _open(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
             for point, ticked in boxes(messages).items() if not ticked)
 
 
-def _files(*wanted: str) -> Callable[[Sequence[Message], Texts], Iterator[str]]:
-    """Files with what was last done to them, the newest last."""
-    def listed(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
-        last: dict[str, str] = {}
-        for deed in deeds(messages):
-            what = CHANGED if CHANGED in (deed.what, last.pop(deed.path, "")) else READ
-            last[deed.path] = what
-        return (texts(f"said_{what}", path=clip(path)) for path, what in last.items()
-                if what in wanted)
-    return listed
+def touched(messages: Sequence[Message]) -> dict[str, str]:
+    """What was done to each file, the one touched last at the end: `CHANGED` where it was."""
+    last: dict[str, str] = {}
+    for deed in deeds(messages):
+        last[deed.path] = CHANGED if CHANGED in (deed.what, last.pop(deed.path, "")) else READ
+    return last
 
 
+def file_lines(section: str, files: Mapping[str, str], texts: Texts) -> list[str]:
+    """The lines of a section that lists files, of what was done to which, the newest last."""
+    return _newest((texts(f"said_{what}", path=clip(path)) for path, what in files.items()
+                    if what in _FILES[section]), texts)
+
+
+_FILES = {"files": (READ, CHANGED), "relevant": (READ, CHANGED),
+          "read_files": (READ,), "changed_files": (CHANGED,)}
 Section = Callable[[Sequence[Message], Texts], Iterable[str]]
 _SECTIONS: dict[str, Section] = {
     "request": _users, "goal": _users, "constraints": _users, "instructions": _users,
     "concepts": _concepts, "critical": _concepts,
-    "files": _files(READ, CHANGED), "relevant": _files(READ, CHANGED),
-    "read_files": _files(READ), "changed_files": _files(CHANGED),
     "errors": _errors, "blocked": _blocked,
     "solving": _actions, "decisions": _decisions,
     "done": _steps, "progress": _steps, "accomplished": _steps,

@@ -8,6 +8,7 @@ from typing import Any
 
 from mini_agent.compression.budget import make_budget
 from mini_agent.compression.card import card_lines
+from mini_agent.compression.index import HistoryIndex
 from mini_agent.compression.laws import Protection
 from mini_agent.compression.pins import Pin, Pins
 from mini_agent.compression.scene import Scene, Stage
@@ -61,7 +62,8 @@ def scene_over(history: list[Message], **fields: Any) -> Scene:
     protection = Protection(frozenset({0, users[0], users[-1]}), len(history) - 1,
                             history=history)
     return Scene(1, history, 100_000, make_budget(200_000), estimator("chars4"), TEXTS,
-                 protection, 0, False, Summariser(Says(), history), **fields)
+                 protection, 0, False, Summariser(Says(), history), index=HistoryIndex(history),
+                 **fields)
 
 
 class AttachTest(unittest.TestCase):

@@ -7,11 +7,13 @@ import unittest
 
 from mini_agent.compression.admission import Pieces, common_size
 from mini_agent.compression.chances import CHANCES, line_chances, word_chances, word_rarities
+from mini_agent.compression.chronicle import Chronicle, Work
 from mini_agent.compression.coverage import PLAIN_CHANCE, REACH, USED, candidates, choose
 from mini_agent.compression.index import HistoryIndex
 from mini_agent.compression.units import (BARE, DEFINITION, FAULT, IMPORT, MAX_CHARS, PLAIN,
                                           kind_of, spans, units)
-from mini_agent.messages import Message, assistant, call, text_of, tool_result, user
+from mini_agent.extract import boxes, touched
+from mini_agent.messages import Message, assistant, call, groups, text_of, tool_result, user
 from mini_agent.texts import Texts
 from mini_agent.words import rows_of
 
@@ -19,10 +21,11 @@ from .histories import random_messages
 from .test_m3_digest import session
 
 
-def facts(index: HistoryIndex) -> dict[str, object]:
-    """All that an index knows."""
-    return {name: list(value.items()) if isinstance(value, dict) else value
-            for name, value in vars(index).items() if name != "_history"}
+def facts(index: object) -> dict[str, object]:
+    """All that an index knows, or what it is made of."""
+    return {name: list(value.items()) if isinstance(value, dict) else
+            facts(value) if isinstance(value, (Chronicle, Work)) else value
+            for name, value in vars(index).items() if name not in ("_history", "history", "_chronicle")}
 
 
 def made(*texts: str, role: str = "tool") -> tuple[HistoryIndex, list[Message]]:
@@ -44,8 +47,25 @@ class Index(unittest.TestCase):
             grown = HistoryIndex(history)
             while len(history) < len(messages):
                 history += messages[len(history):len(history) + rng.randint(1, 4)]
-                grown.grow()
-            self.assertEqual(facts(grown), facts(HistoryIndex(messages).grow()))
+                grown.grow().work.grow()
+            fresh = HistoryIndex(messages).grow()
+            fresh.work.grow()
+            self.assertEqual(facts(fresh), facts(grown))
+
+    def test_what_happened_is_what_the_messages_say(self) -> None:
+        """Files by what is covered, points and failing calls, as found in all messages anew."""
+        for seed in range(200):
+            rng = random.Random(seed)
+            messages = list(random_messages(rng))
+            index = HistoryIndex(messages).grow()
+            for _ in range(5):
+                covered = [at for group in groups(messages) if rng.random() < .7 for at in group]
+                self.assertEqual(
+                    list(touched([messages[at] for at in covered]).items()),
+                    list(index.chronicle.deeds(covered).items()))
+            self.assertEqual(list(boxes(messages).items()), list(index.work.grow().points.items()))
+            self.assertEqual([at for at, message in enumerate(messages)
+                              if message["role"] == "user"], index.chronicle.users)
 
     def test_a_line_belongs_to_the_newest_message_that_has_it(self) -> None:
         """Read twice, it is kept once, and its handle is the newer one."""
@@ -75,8 +95,9 @@ class Index(unittest.TestCase):
             history += [assistant("", [call(str(n), name, {"path": path})]),
                         tool_result(str(n), name, "x", error)]
         index = HistoryIndex(history).grow()
-        self.assertEqual(list(index.files.items()),
-                         [("b.py", [(3, "changed")]), ("a.py", [(1, "read"), (5, "read")])])
+        self.assertEqual([("b.py", [], [3]), ("a.py", [1, 5], [])], [
+            (path, [place.result for place in file.read], [place.result for place in file.changed])
+            for path, file in index.chronicle.files.items()])
 
     def test_results_in_another_order_and_ids_used_twice_get_their_own_labels(self) -> None:
         """A result is labelled with the call that it answers, as pairing has it."""
@@ -86,7 +107,7 @@ class Index(unittest.TestCase):
                    tool_result("y", "read_file", "2"), tool_result("x", "read_file", "1"),
                    tool_result("x", "read_file", "3"), tool_result("z", "lost", "4")]
         index = HistoryIndex(history).grow()
-        self.assertEqual(index.labels, [
+        self.assertEqual(index.chronicle.labels, [
             "read_file 1.py; read_file 2.py; ...", "read_file 2.py", "read_file 1.py",
             "read_file 3.py", "lost"])
 

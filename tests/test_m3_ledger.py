@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import unittest
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from mini_agent.compression.chain import Chain, Node
 from mini_agent.compression.ledger import Ledger
 from mini_agent.compression.parts import Parts
 from mini_agent.compression.policies import find_policy
@@ -143,6 +144,45 @@ class KnownTest(unittest.TestCase):
             found = parts.cut(indexes, limit)
             self.assertEqual(Parts(history).cut(indexes, limit), found)
             self.assertEqual(indexes, [at for part in found for at in part])
+
+    def test_segments_that_go_on_are_of_whole_groups_and_cut_as_if_anew(self) -> None:
+        """So many messages and more each; no result begins one."""
+        rng = random.Random(8)
+        history = list(life(60))
+        parts = Parts(history)
+        for _ in range(100):
+            start = rng.choice((2, 2, 2, 20))
+            indexes = list(range(start, rng.randint(start, len(history))))
+            found = parts.segments(indexes, 5)
+            self.assertEqual(Parts(history).segments(indexes, 5), found)
+            for part in found[:-1]:
+                self.assertIn(len(part), (5, 6))
+                self.assertNotEqual("tool", history[part[-1] + 1]["role"])
+
+    def test_a_chain_that_grows_or_loses_its_end_equals_one_made_anew(self) -> None:
+        """And the old part of it is merged once; a chain that could not get shorter ends too."""
+        merged: list[Node] = []
+
+        def merge(nodes: Sequence[Node]) -> Node:
+            merged.append(Node(nodes[0].first, nodes[-1].last, sum(n.messages for n in nodes),
+                               f"({' '.join(node.text for node in nodes)})"))
+            return merged[-1]
+
+        rng, chain = random.Random(2), Chain()
+        parts = [((at,), str(at)) for at in range(300)]
+        for size in (*range(300), *(rng.randrange(300) for _ in range(50))):
+            found = chain.become(parts[:size]).nodes(4, merge)
+            self.assertEqual(Chain().become(parts[:size]).nodes(4, merge), found)
+            self.assertLessEqual(len(found), 4)
+            self.assertEqual(size, sum(node.messages for node in found))
+        merged.clear()
+        chain.become(parts[:100]).nodes(4, merge)
+        for size in range(100, 301):
+            chain.become([*parts[:size - 1], ((size,), "new")]).nodes(4, merge)
+        self.assertLessEqual(len(merged), 2 * 200)
+        self.assertEqual([(1, 8), (9, 9)], [node[:2] for node in Chain().become(
+            parts[:9]).nodes(1, merge)])
+        self.assertEqual("(((0 1) 2) 3)", Chain().become(parts[:5]).nodes(1, merge)[0].text)
 
     def test_support_is_found_as_if_anew(self) -> None:
         """Over random coverings of random histories, with invented names among the true ones."""

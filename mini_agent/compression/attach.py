@@ -12,12 +12,15 @@ founded on. They hold for a window of 200,000 tokens.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from ..actions import deeds
 from ..errors import UsageError
 from ..messages import Message, user
 from .card import card_lines
+from .chronicle import File, Place, backwards, newest, order
+from .rising import common
 from .scene import Scene
 from .view import Entry, View
 
@@ -50,9 +53,6 @@ class _Source(NamedTuple):
     scene: Scene
     covered: Sequence[int]
     standing: Sequence[Message]
-
-    def gone(self) -> list[Message]:
-        return [self.scene.history[index] for index in self.covered]
 
 
 def attachments(kinds: Sequence[str], view: View, scene: Scene, covered: Sequence[int],
@@ -103,10 +103,10 @@ def _skills(source: _Source, room: int) -> Iterator[Attached]:
     scene = source.scene
     left = scene.budget.scaled(SKILL_TOKENS)
     seen = {message["content"] for message in source.standing}
-    for index in reversed(source.covered):
+    loaded = scene.index.chronicle.grow().results.get(SKILL_TOOL, ())
+    for index in reversed(common(loaded, source.covered)):
         message = scene.history[index]
-        if message["role"] != "tool" or message["name"] != SKILL_TOOL or message.get("error") \
-                or message["content"] in seen:
+        if message.get("error") or message["content"] in seen:
             continue
         seen.add(message["content"])
         entry = _entry(scene, scene.texts("skill_restored", index=index) + "\n"
@@ -118,26 +118,37 @@ def _skills(source: _Source, room: int) -> Iterator[Attached]:
 
 def _files(source: _Source, room: int) -> Iterator[Attached]:
     """The files last read, the newest first, unless a later reading still stands."""
-    scene, messages = source.scene, source.gone()
-    seen = {deed.path for deed in deeds(source.standing)}
-    changed: set[str] = set()
+    scene = source.scene
+    standing = {deed.path for deed in deeds(source.standing)}
+    known = [(order(place), path, place, content)
+             for path, file in scene.index.chronicle.grow().files.items() if path not in standing
+             for place, content in _last_whole(scene, file, source.covered)]
     found = 0
-    for deed in reversed(list(deeds(messages))):
-        if deed.path in seen or found == MAX_FILES:
-            continue
-        content = deed.call["arguments"].get("content") if deed.what == "changed" \
-            else messages[deed.result]["content"]
-        if not isinstance(content, str):
-            changed.add(deed.path)  # edited: an older reading is all there is
-            continue
-        seen.add(deed.path)
-        key = "file_stale" if deed.path in changed else "file_restored"
-        entry = _cut_to(scene, key, deed.path, source.covered[deed.result], content,
+    for when, path, place, content in sorted(known, key=itemgetter(0), reverse=True):
+        if found == MAX_FILES:
+            return
+        changed = newest(scene.index.chronicle.files[path].changed, source.covered)
+        key = "file_restored" if changed is None or order(changed) <= when else "file_stale"
+        entry = _cut_to(scene, key, path, place.result, content,
                         min(room, scene.budget.scaled(FILE_TOKENS)))
         if entry is not None:
             found += 1
             room -= entry.tokens
-            yield Attached("file", deed.path, entry)
+            yield Attached("file", path, entry)
+
+
+def _last_whole(scene: Scene, file: File, covered: Sequence[int]) -> Iterator[tuple[Place, str]]:
+    """Where a file was last read, or written whole, and what was in it, if anywhere; an
+    edit does not tell."""
+    read = newest(file.read, covered)
+    for place in backwards(file.changed, covered):
+        if read is not None and order(place) < order(read):
+            break
+        if isinstance(content := place.call["arguments"].get("content"), str):
+            yield place, content
+            return
+    if read is not None:
+        yield read, scene.history[read.result]["content"]
 
 
 def _cut_to(scene: Scene, key: str, path: str, index: int, content: str,

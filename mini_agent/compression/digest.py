@@ -132,7 +132,7 @@ def copied(scene: Scene, chosen: Iterable[int]) -> Iterator[str]:
 def handle(scene: Scene, index: int) -> str:
     """`[#12 read_file src/app.py]`: what the lines under it are from. A call has a `>`."""
     message = scene.history[index]
-    label = scene.index.labels[index]
+    label = scene.index.chronicle.labels[index]
     if message["role"] == "tool":
         return f"[#{index} {label}]"
     return f"[#{index} > {label}]" if calls_of(message) else f"[#{index} {message['role']}]"

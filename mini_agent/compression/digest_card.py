@@ -8,7 +8,6 @@ state of the work (`card.py` keeps that for other strategies).
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -16,6 +15,8 @@ from ..actions import CHANGED, READ
 from ..errorlines import error_points
 from ..extract import clip
 from ..words import rows_of
+from .chronicle import backwards
+from .rising import common
 from .scene import Scene
 
 USERS, FILES, SAID, ERRORS = 6, 12, 3, 3  # lines of each part, the newest
@@ -43,7 +44,7 @@ def card(scene: Scene, covered: Sequence[int], room: int) -> list[str]:
 
 
 def _said_by_users(scene: Scene, covered: Sequence[int]) -> Iterator[int]:
-    return (index for index in reversed(scene.index.users) if _has(covered, index))
+    return reversed(common(scene.index.chronicle.users, covered))
 
 
 def _users(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
@@ -60,13 +61,12 @@ def _earlier(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
 
 def _files(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
     """`src/app.py: changed #15 #20, read #12`, the file touched last first."""
-    for path, deeds in reversed(scene.index.files.items()):
-        places: dict[str, list[str]] = {CHANGED: [], READ: []}
-        for index, what in reversed(deeds):
-            if len(places[what]) < PLACES and _has(covered, index):
-                places[what].append(f"#{index}")
-        said = [scene.texts(f"digest_{what}", where=" ".join(reversed(where)))
-                for what, where in places.items() if where]
+    for path, file in reversed(scene.index.chronicle.files.items()):
+        found = ((what, list(islice(backwards(places, covered), PLACES)))
+                 for what, places in ((CHANGED, file.changed), (READ, file.read)))
+        said = [scene.texts(f"digest_{what}", where=" ".join(
+                    f"#{place.result}" for place in reversed(places)))
+                for what, places in found if places]
         if said:
             yield f"{clip(path)}: {', '.join(said)}"
 
@@ -85,9 +85,4 @@ def _errors(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
         if message["role"] == "tool" and message.get("error"):
             rows = [row for row in rows_of(message["content"]) if row.strip()] or [""]
             point = next(iter(error_points(rows)), 0)
-            yield f"#{index} {scene.index.labels[index]}: {clip(rows[point])}"
-
-
-def _has(rising: Sequence[int], index: int) -> bool:
-    at = bisect_left(rising, index)
-    return at < len(rising) and rising[at] == index
+            yield f"#{index} {scene.index.chronicle.labels[index]}: {clip(rows[point])}"

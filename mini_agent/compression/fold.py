@@ -19,6 +19,7 @@ from ..forms import BY_CODE, FORMS, heading
 from ..messages import user
 from .attach import Attached, attachments, is_card
 from .ledger import Ledger
+from .rising import common
 from .scene import Scene
 from .sheet import Pile, Sheet, bound, render
 from .spans import covered_by, head_end, tokens_of
@@ -92,8 +93,7 @@ def fold(how: Fold, view: View, scene: Scene, span: range, write: Write) -> Chan
 
 def _take_apart(how: Fold, view: View, scene: Scene, span: range) -> Stretch:
     """What is folded: all but system messages, and users' messages that stay apart."""
-    last_user = next((index for index in range(len(scene.history) - 1, -1, -1)
-                      if scene.history[index]["role"] == "user"), -1)
+    users = scene.index.chronicle.grow().users
     folded, newest = [], None
     for at in span:
         entry = view[at]
@@ -101,7 +101,7 @@ def _take_apart(how: Fold, view: View, scene: Scene, span: range) -> Stretch:
             entry.stands_for)
         if kept and (how.apart or entry.message["role"] == "system"):
             continue
-        if kept and entry.stands_for == (last_user,):
+        if kept and entry.stands_for == tuple(users[-1:]):
             newest = at
             continue
         folded.append(at)
@@ -111,10 +111,8 @@ def _take_apart(how: Fold, view: View, scene: Scene, span: range) -> Stretch:
 def _users_words(scene: Scene, covered: Sequence[int]) -> list[str]:
     """Users' messages word for word; what is beyond their share, by its handle."""
     words = []
-    for index in covered:
+    for index in common(scene.index.chronicle.users, covered):
         said = scene.history[index]
-        if said["role"] != "user":
-            continue
         if index in scene.protection.verbatim:
             words.append(scene.texts("words_kept", index=index, text=said["content"]))
         else:
@@ -146,9 +144,8 @@ def _filled(form: str, scene: Scene, written: Ledger, covered: Sequence[int]) ->
     for section in FORMS[form]:
         head = heading(section, texts)
         if section in BY_CODE:
-            originals = [scene.history[index] for index in covered]
-            whole[head] = Pile(() if section == "users" else
-                               extract.lines(section, originals, texts))
+            whole[head] = Pile(() if section == "users" else extract.file_lines(
+                section, scene.index.chronicle.deeds(covered), texts))
         elif head in sheet:
             whole[head] = sheet[head]
     return whole | {head: body for head, body in sheet.items() if head not in whole}
@@ -170,8 +167,8 @@ def _worded(scene: Scene, sheet: Sheet, words: list[str]) -> Sheet:
 
 def _facts(scene: Scene, stretch: Stretch, put_back: Sequence[Attached]) -> dict[str, Any]:
     """What the record says beside the change: only what there is to say."""
-    by_handle = [index for index in stretch.covered if scene.history[index]["role"] == "user"
-                 and index not in scene.protection.verbatim]
+    by_handle = [index for index in common(scene.index.chronicle.users, stretch.covered)
+                 if index not in scene.protection.verbatim]
     facts: dict[str, Any] = {"users_by_handle": by_handle} if by_handle else {}
     if put_back:
         facts["attached"] = [{"kind": item.kind, "name": item.name, "tokens": item.entry.tokens}

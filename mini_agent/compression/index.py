@@ -14,13 +14,13 @@ worth (`chances.py`), which lines are chosen (`coverage.py`).
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import islice
 
-from ..actions import described, kind, target
 from ..messages import Call, Message, calls_of, text_of
 from ..words import GENERAL, pieces, words
+from .chronicle import Chronicle, Work
 from .units import BARE, kind_of, units
 
 BYTES_A_TOKEN = 4  # of UTF-8: rough, but lines are only weighed against each other
@@ -29,22 +29,21 @@ BYTES_A_TOKEN = 4  # of UTF-8: rough, but lines are only weighed against each ot
 class HistoryIndex:
     """Lines, words, calls and files of a history. All lists grow, none is changed by others.
 
-    By message: `lines` (numbers, in order), `sizes` (tokens of these, roughly), `labels`
-    (the call that it made or answers).
+    By message: `lines` (numbers, in order), `sizes` (tokens of these, roughly).
     By line: `texts`, `words_in` (numbers, each once), `kinds`, `costs` (tokens, roughly),
     `last` (the newest message that has it), `quoted` (how many assistant messages have it).
     By word: `names`, `used` (how many assistant messages have it), `read` (how many others,
     and `seen` in how many lines of these),
     `newest` (the newest message that has it), `home` (the newest line that has it).
-    `files`: by path what was done to it where, (message, deed); the newest path last.
-    `users`: the messages of users.
+    What was done where is in `chronicle`, how the work stands in `work`.
     """
 
     def __init__(self, history: Sequence[Message]) -> None:
         self._history = history
+        self.chronicle = Chronicle(history)
+        self.work = Work(self.chronicle)
         self.lines: list[tuple[int, ...]] = []
         self.sizes: list[float] = []
-        self.labels: list[str] = []
         self.texts: list[str] = []
         self.words_in: list[tuple[int, ...]] = []
         self.kinds: list[int] = []
@@ -57,15 +56,12 @@ class HistoryIndex:
         self.seen: list[int] = []
         self.newest: list[int] = []
         self.home: list[int] = []
-        self.users: list[int] = []
         self.others = 0  # messages that are not the assistant's
-        self.files: dict[str, list[tuple[int, str]]] = {}
         self._line_numbers: dict[str, int] = {}
         self._word_numbers: dict[str, int | None] = {}  # None: a word that tells nothing
         self._recently: dict[int, None] = {}            # words that the assistant used, newest last
         self._asked: Counter[Hashable] = Counter()      # calls, by what equal ones have alike
         self._asked_to = 0
-        self._open: dict[str, deque[tuple[str, str, str]]] = {}  # calls without a result, by id
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -73,9 +69,8 @@ class HistoryIndex:
     def grow(self) -> HistoryIndex:
         """Take in what the history has gained; returns itself."""
         for index in range(len(self.lines), len(self._history)):
-            message = self._history[index]
-            self._take_words(index, message)
-            self._take_calls(index, message)
+            self._take_words(index, self._history[index])
+        self.chronicle.grow()
         return self
 
     def repeated(self, made: Call) -> bool:
@@ -102,8 +97,6 @@ class HistoryIndex:
         self.lines.append(numbers)
         self.sizes.append(sum(self.costs[number] for number in numbers))
         self.others += not mine
-        if message["role"] == "user":
-            self.users.append(index)
         held: dict[int, int] = {}
         for number in numbers:
             self.last[number] = index
@@ -151,22 +144,6 @@ class HistoryIndex:
         for facts in (self.used, self.read, self.seen, self.newest, self.home):
             facts.append(0)
         return len(self.names) - 1
-
-    def _take_calls(self, index: int, message: Message) -> None:
-        if message["role"] == "tool":
-            waiting = self._open.get(message.get("tool_call_id", ""))
-            label, path, deed = waiting.popleft() if waiting else (message["name"], "", "")
-            if deed and "error" not in message:
-                deeds = self.files[path] = self.files.pop(path, [])
-                deeds.append((index, deed))
-            self.labels.append(label)
-            return
-        self._open = {}
-        calls = calls_of(message)
-        labels = [described(made["name"], made) for made in calls]
-        for made, label in zip(calls, labels):
-            self._open.setdefault(made["id"], deque()).append((label, target(made), kind(made)))
-        self.labels.append("; ".join(labels[:2]) + "; ..." * (len(labels) > 2))
 
 
 def _likeness(made: Call) -> Hashable:

@@ -8,7 +8,7 @@ from its beginning. What is left out: what is asked of a part (`summariser.py`).
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..messages import Call, Message, calls_of
 from ..texts import Texts
@@ -17,14 +17,13 @@ Part = tuple[int, ...]
 
 
 class Parts:
-    """Cuts lists of history indexes into parts; knows the last list, and each size."""
+    """Cuts lists of history indexes; knows the size of each message, and of each way to
+    cut the parts of the last list behind which another one begins."""
 
     def __init__(self, history: Sequence[Message]) -> None:
         self._history = history
         self._sizes: dict[int, int] = {}
-        self._limit = 0
-        self._full: list[Part] = []    # parts of the last list behind which another begins
-        self._in_full: list[int] = []  # what is in them
+        self._full: dict[tuple[str, int], tuple[list[Part], list[int]]] = {}
 
     def size(self, index: int) -> int:
         """The characters of a message that a summariser would read."""
@@ -34,20 +33,33 @@ class Parts:
 
     def cut(self, indexes: Sequence[int], limit: int) -> list[Part]:
         """The messages in order, as many to a part as `limit` characters hold."""
+        return self._cut(("chars", limit), indexes, lambda index: min(limit, self.size(index)),
+                         lambda used, index: used + min(limit, self.size(index)) > limit)
+
+    def segments(self, indexes: Sequence[int], messages: int) -> list[Part]:
+        """The messages in order, so many to a part and more: each is of whole groups."""
+        return self._cut(("messages", messages), indexes, lambda index: 1,
+                         lambda used, index: used >= messages
+                         and self._history[index]["role"] != "tool")
+
+    def _cut(self, way: tuple[str, int], indexes: Sequence[int], weight: Callable[[int], int],
+             is_full: Callable[[int, int], bool]) -> list[Part]:
+        """A part ends before a message with which, at the weight that it has, it is full."""
         wanted = list(indexes)
-        if limit != self._limit or wanted[:len(self._in_full)] != self._in_full:
-            self._limit, self._full, self._in_full = limit, [], []
+        full, inside = self._full.get(way, ([], []))
+        if wanted[:len(inside)] != inside:
+            full, inside = [], []
+        self._full[way] = full, inside
         part: list[int] = []
-        room = limit
-        for index in wanted[len(self._in_full):]:
-            size = min(limit, self.size(index))
-            if part and size > room:
-                self._full.append(tuple(part))
-                self._in_full += part
-                part, room = [], limit
+        used = 0
+        for index in wanted[len(inside):]:
+            if part and is_full(used, index):
+                full.append(tuple(part))
+                inside += part
+                part, used = [], 0
             part.append(index)
-            room -= size
-        return [*self._full, tuple(part)] if part else list(self._full)
+            used += weight(index)
+        return [*full, tuple(part)] if part else list(full)
 
 
 def bounded(message: Message, limit: int, texts: Texts) -> Message:

@@ -15,6 +15,7 @@ from ..messages import Message
 from ..texts import Texts
 from ..tokens import Estimator
 from .budget import Budget
+from .chain import Chain
 from .index import HistoryIndex
 from .laws import Protection
 from .ledger import Ledger
@@ -55,6 +56,8 @@ class Summarise(Protocol):
     """
 
     def gather(self, indexes: Sequence[int], form: str) -> Ledger: ...
+
+    def chain(self, indexes: Sequence[int], form: str, messages: int) -> Chain: ...
 
     def each(self, parts: Sequence[Sequence[int]], form: str) -> list[str]: ...
 

@@ -9,6 +9,7 @@ What this module leaves out: what is put there instead (`fold.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from ..messages import groups
 from .laws import tail_start
@@ -81,7 +82,7 @@ def of_stage(view: View, scene: Scene, stage: Stage) -> range:
 
 def covered_by(view: View, span: Iterable[int]) -> list[int]:
     """The history messages behind some entries, rising."""
-    return sorted(index for at in span for index in view[at].stands_for)
+    return sorted(chain.from_iterable(view[at].stands_for for at in span))
 
 
 def tokens_of(view: View, span: Iterable[int]) -> int:

@@ -6,13 +6,14 @@ They differ in the stretch that they take and in the form of the text; all else 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
 from ..extract import clip
 from .attach import check_kinds
+from .chain import Node
 from .fold import SUMMARY_TOKENS, Fold, fold
 from .ledger import Ledger
 from .scene import Scene
@@ -77,39 +78,22 @@ class SegmentedSummary:
                                   for run in runs(view, scene))), None)
 
     def _write(self, scene: Scene, covered: Sequence[int]) -> Ledger:
-        parts = list(segments(scene, covered, self.segment_messages))
-        found = zip(parts, scene.summarise.each(parts, "segment"))
-        nodes = [(number, number, len(part), text)
-                 for number, (part, text) in enumerate(found, 1)]
-        while len(nodes) > max(2, self.fan_in):
-            nodes[:self.fan_in] = [self._merged(scene, nodes[:self.fan_in])]
+        chain = scene.summarise.chain(covered, "segment", self.segment_messages)
         return Ledger.of("\n".join(
-            scene.texts("segment_title", first=first, last=last, count=count) + "\n" +
-            text.replace("## ", "### ") for first, last, count, text in nodes))
-
-    def _merged(self, scene: Scene, nodes: Sequence[Node]) -> Node:
-        """Some neighbouring segments as one that is no longer than the longest of them."""
-        count = scene.estimate.text
-        text = merge((node[3] for node in nodes), scene.texts("said_none"))
-        limit = max(count(node[3]) for node in nodes)
-        sheet = bound(parse(text), limit, count,
-                      lambda gone: scene.texts("lines_left_out", count=gone))
-        return nodes[0][0], nodes[-1][1], sum(node[2] for node in nodes), render(sheet)
+            scene.texts("segment_title", first=node.first, last=node.last, count=node.messages)
+            + "\n" + node.text.replace("## ", "### ")
+            for node in chain.nodes(self.fan_in, partial(merged, scene))))
 
 
-Node = tuple[int, int, int, str]  # first and last segment, messages, text
-
-
-def segments(scene: Scene, covered: Sequence[int], size: int) -> Iterator[list[int]]:
-    """History indexes in pieces of `size` messages and more, each of whole groups."""
-    piece: list[int] = []
-    for index in covered:
-        if len(piece) >= size and scene.history[index]["role"] != "tool":
-            yield piece
-            piece = []
-        piece.append(index)
-    if piece:
-        yield piece
+def merged(scene: Scene, nodes: Sequence[Node]) -> Node:
+    """Some neighbouring segments as one that is no longer than the longest of them."""
+    count = scene.estimate.text
+    text = merge((node.text for node in nodes), scene.texts("said_none"))
+    limit = max(count(node.text) for node in nodes)
+    sheet = bound(parse(text), limit, count,
+                  lambda gone: scene.texts("lines_left_out", count=gone))
+    return Node(nodes[0].first, nodes[-1].last, sum(node.messages for node in nodes),
+                render(sheet))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from ..errors import ModelError, PromptTooLongError, StrategyError, SummaryRefus
 from ..messages import Message, user
 from ..models.base import Model
 from ..texts import Texts
+from .chain import Chain
 from .ledger import Ledger
 from .parts import Part, Parts, bounded
 from .sheet import merge, without_draft
@@ -56,6 +57,7 @@ class Summariser:
         self._known: dict[tuple[str, Part], str] = {}
         self._finals: dict[tuple[str, Part], str] = {}  # what of the known is used
         self._ledgers: dict[str, Ledger] = {}
+        self._chains: dict[str, Chain] = {}
 
     def __call__(self, indexes: Sequence[int], form: str) -> str:
         """The text of a summary of these history messages, whatever their size.
@@ -70,6 +72,12 @@ class Summariser:
         texts = self.each(parts, form)
         ledger = self._ledgers.setdefault(form, Ledger(self._texts("said_none")))
         return ledger.become(list(zip(parts, texts)))
+
+    def chain(self, indexes: Sequence[int], form: str, messages: int) -> Chain:
+        """Summaries of segments of so many messages and more, each of whole groups."""
+        parts = self._parts.segments(indexes, messages)
+        return self._chains.setdefault(form, Chain()).become(
+            list(zip(parts, self.each(parts, form))))
 
     def each(self, parts: Sequence[Sequence[int]], form: str) -> list[str]:
         """The text of a summary for each of these lists of history messages."""

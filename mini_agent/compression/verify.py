@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left, bisect_right, insort
+from bisect import insort
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 
 from ..errors import SummaryRefused
 from ..messages import Message, calls_of
 from ..words import numbers, quoted, words
+from .rising import holds, meet
 
 _CALL_MARKUP = re.compile(
     r"\s*<\|?(tool_calls?|function_calls?|invoke|tool_use|function|parameter)\b.*", re.DOTALL)
@@ -135,20 +135,6 @@ class Support:
                 self._sizes.setdefault(size, []).append(index)
         self._measured = len(history)
         return self._sizes
-
-
-def holds(rising: Sequence[int], index: int) -> bool:
-    """Whether a rising sequence has this number."""
-    at = bisect_left(rising, index)
-    return at < len(rising) and rising[at] == index
-
-
-def meet(some: Sequence[int], covered: Sequence[int]) -> bool:
-    """Whether two rising sequences have a number in common; `covered` has few gaps."""
-    if not some or not covered:
-        return False
-    return any(holds(covered, index) for index in islice(
-        some, bisect_left(some, covered[0]), bisect_right(some, covered[-1])))
 
 
 def _is_count(name: str) -> bool:

@@ -1,0 +1,51 @@
+"""Milestone 3: the texts of neighbouring segments, merged the more, the older they are.
+
+The newest stand singly; of the older ones a few become one, again and again. What was
+merged stays merged while the session goes on, so a round costs what is new. What is left
+out: who writes the texts, and how some of them become one (`summarise.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+
+class Node(NamedTuple):
+    """Some neighbouring segments, numbered from 1: first and last, messages, text."""
+
+    first: int
+    last: int
+    messages: int
+    text: str
+
+
+class Chain:
+    """All segments, and the mergers of the oldest, each of the one before and what follows."""
+
+    def __init__(self) -> None:
+        self._segments: list[Node] = []
+        self._mergers: list[Node] = []
+
+    def become(self, parts: Sequence[tuple[Sequence[int], str]]) -> Chain:
+        """Hold these segments (history indexes, text) and no others; returns itself."""
+        segments = [Node(number, number, len(indexes), text)
+                    for number, (indexes, text) in enumerate(parts, 1)]
+        same = 0
+        for old, new in zip(self._segments, segments):
+            if old != new:
+                break
+            same += 1
+        self._segments = segments
+        self._mergers = [merger for merger in self._mergers if merger.last <= same]
+        return self
+
+    def nodes(self, fan_in: int, merge: Callable[[Sequence[Node]], Node]) -> list[Node]:
+        """At most `fan_in` nodes, and at least 2, that stand for all segments, in order."""
+        fan_in = max(2, fan_in)
+        while True:
+            begun = self._mergers[-1:]
+            rest = self._segments[begun[0].last if begun else 0:]
+            if len(begun) + len(rest) <= fan_in:
+                return [*begun, *rest]
+            self._mergers.append(merge([*begun, *rest[:fan_in - len(begun)]]))

@@ -1,0 +1,161 @@
+"""Milestone 3: what happened in a session, taken once a message.
+
+What a call was about, which files were read and changed where, what users said, which
+points of a list are ticked, what fails: summaries, digests and the state card ask for
+it at each compression, and what has happened does not change. It is a cache and nothing
+else: one made anew equals one that has grown with the history. What is left out: what
+stands in the messages (`index.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import NamedTuple
+
+from ..actions import CHANGED, READ, described, kind, target
+from ..extract import boxes
+from ..messages import Call, Message, calls_of
+from .rising import holds
+
+
+class Place(NamedTuple):
+    """An answered call: its message, which of the calls there, its result. A later one is
+    the greater."""
+
+    message: int
+    number: int
+    result: int
+    call: Call
+
+
+@dataclass(frozen=True)
+class File:
+    """Where a file was read and changed without an error, in the order of the results."""
+
+    read: list[Place] = field(default_factory=list)
+    changed: list[Place] = field(default_factory=list)
+
+    def newest(self, covered: Sequence[int]) -> Place | None:
+        """The last of these calls that is among the covered messages (rising)."""
+        return max(filter(None, (newest(self.read, covered), newest(self.changed, covered))),
+                   default=None, key=order)
+
+
+class Chronicle:
+    """Facts of a history; they grow, and none is changed by others.
+
+    `labels`: by message the call that it made or answers. `users`: the messages of users.
+    `results`: by tool the messages that have its results. `answers`: the answered calls,
+    in the order of the results. `files`: by path; the one touched last is the last.
+    """
+
+    def __init__(self, history: Sequence[Message]) -> None:
+        self.history = history
+        self.labels: list[str] = []
+        self.users: list[int] = []
+        self.results: dict[str, list[int]] = {}
+        self.answers: list[Place] = []
+        self.files: dict[str, File] = {}
+        self._open: dict[str, deque[tuple[int, int, Call, str]]] = {}  # unanswered, by id
+
+    def grow(self) -> Chronicle:
+        """Take in what the history has gained; returns itself."""
+        for index in range(len(self.labels), len(self.history)):
+            message = self.history[index]
+            take = self._take_result if message["role"] == "tool" else self._take_calls
+            self.labels.append(take(index, message))
+        return self
+
+    def _take_calls(self, index: int, message: Message) -> str:
+        if message["role"] == "user":
+            self.users.append(index)
+        self._open = {}
+        calls = calls_of(message)
+        labels = [described(made["name"], made) for made in calls]
+        for number, (made, label) in enumerate(zip(calls, labels)):
+            self._open.setdefault(made["id"], deque()).append((index, number, made, label))
+        return "; ".join(labels[:2]) + "; ..." * (len(labels) > 2)
+
+    def _take_result(self, index: int, message: Message) -> str:
+        self.results.setdefault(message["name"], []).append(index)
+        waiting = self._open.get(message.get("tool_call_id", ""))
+        if not waiting:
+            return message["name"]
+        at, number, made, label = waiting.popleft()
+        place = Place(at, number, index, made)
+        self.answers.append(place)
+        if (deed := kind(made)) and not message.get("error"):
+            path = target(made)
+            file = self.files[path] = self.files.pop(path, None) or File()
+            (file.changed if deed == CHANGED else file.read).append(place)
+        return label
+
+    def deeds(self, covered: Sequence[int]) -> dict[str, str]:
+        """What these messages (rising) did to each file, the one touched last at the end:
+        `CHANGED` where one changed it, else `READ`."""
+        touched = [(place, path) for path, file in self.files.items()
+                   if (place := file.newest(covered)) is not None]
+        touched.sort(key=lambda item: order(item[0]))
+        return {path: CHANGED if newest(self.files[path].changed, covered) else READ
+                for _, path in touched}
+
+
+def order(place: Place) -> tuple[int, int]:
+    """By which answered calls are sorted as they were made, whatever came back first."""
+    return place[:2]
+
+
+def backwards(places: Sequence[Place], covered: Sequence[int]) -> Iterator[Place]:
+    """Those whose result is among the covered messages (rising), the newest first."""
+    return (place for place in reversed(places) if holds(covered, place.result))
+
+
+def newest(places: Sequence[Place], covered: Sequence[int]) -> Place | None:
+    """The last that was made of those that came back among the covered messages."""
+    found = next(backwards(places, covered), None)
+    if found is None:
+        return None
+    beside = takewhile(lambda place: place.message == found.message, backwards(places, covered))
+    return max(beside, key=order)
+
+
+class Work:
+    """How the work stands: what the state card is made of, beside the files.
+
+    `points`: those of task lists that the assistant wrote, and whether they are ticked;
+    the one written last is the last. `failing`: calls whose newest result is an error.
+    """
+
+    def __init__(self, chronicle: Chronicle) -> None:
+        self._chronicle = chronicle
+        self.points: dict[str, bool] = {}
+        self.failing: dict[str, Place] = {}
+        self._tried: dict[str, Place] = {}  # each call where it was made last
+        self._read = self._answered = 0     # messages and answers that are taken in
+
+    def grow(self) -> Work:
+        """Take in what the history has gained; returns itself."""
+        history, answers = self._chronicle.history, self._chronicle.grow().answers
+        for index in range(self._read, len(history)):
+            for point, ticked in boxes([history[index]]).items():
+                self.points.pop(point, None)
+                self.points[point] = ticked
+        for place in answers[self._answered:]:
+            made = place.call
+            said = f"{made['name']} {json.dumps(made['arguments'], ensure_ascii=False)}"
+            if said in self._tried and order(self._tried[said]) > order(place):
+                continue
+            self._tried[said] = place
+            self.failing.pop(said, None)
+            if history[place.result].get("error"):
+                self.failing[said] = place
+        self._read, self._answered = len(history), len(answers)
+        return self
+
+    def failed(self) -> list[str]:
+        """The failing calls, the one made last at the end."""
+        return sorted(self.failing, key=lambda said: order(self.failing[said]))

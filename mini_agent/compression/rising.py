@@ -1,0 +1,32 @@
+"""Milestone 3: what two rising lists of history indexes have in common.
+
+What a change covers is such a list, nearly without gaps; nobody makes a set of it at
+each step, which would cost what is there and not what is asked.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+
+def holds(rising: Sequence[int], index: int) -> bool:
+    """Whether a rising sequence has this number."""
+    at = bisect_left(rising, index)
+    return at < len(rising) and rising[at] == index
+
+
+def common(some: Sequence[int], rising: Sequence[int]) -> list[int]:
+    """Which numbers of one rising sequence another, the longer one, has."""
+    return [index for index in _within(some, rising) if holds(rising, index)]
+
+
+def meet(some: Sequence[int], rising: Sequence[int]) -> bool:
+    """Whether two rising sequences have a number in common."""
+    return any(holds(rising, index) for index in _within(some, rising))
+
+
+def _within(some: Sequence[int], rising: Sequence[int]) -> Sequence[int]:
+    if not some or not rising:
+        return ()
+    return some[bisect_left(some, rising[0]):bisect_right(some, rising[-1])]
