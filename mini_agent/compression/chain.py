@@ -43,9 +43,13 @@ class Chain:
     def nodes(self, fan_in: int, merge: Callable[[Sequence[Node]], Node]) -> list[Node]:
         """At most `fan_in` nodes, and at least 2, that stand for all segments, in order."""
         fan_in = max(2, fan_in)
-        while True:
-            begun = self._mergers[-1:]
-            rest = self._segments[begun[0].last if begun else 0:]
-            if len(begun) + len(rest) <= fan_in:
-                return [*begun, *rest]
-            self._mergers.append(merge([*begun, *rest[:fan_in - len(begun)]]))
+        while self._mergers and len(self._behind(-1)) <= fan_in:
+            self._mergers.pop()  # of a longer chain
+        while len(left := self._behind()) > fan_in:
+            self._mergers.append(merge(left[:fan_in]))
+        return left
+
+    def _behind(self, mergers: int | None = None) -> list[Node]:
+        """The last of the first so many mergers, and the segments behind it."""
+        begun = self._mergers[:mergers][-1:]
+        return [*begun, *self._segments[begun[0].last if begun else 0:]]
