@@ -27,11 +27,16 @@ from fresh import ROOT, fresh_copy
 from mini_agent import cli
 from mini_agent.compression.catalogue import POLICIES
 from mini_agent.disk import write_file
+from mini_agent.lab.extremes import EXTREMES
 from mini_agent.runner import govern, run_task
 from mini_agent.tasks import load_task
 from mini_agent.trace import Record
 
 Words = Mapping[str, Mapping[str, str]]  # table: name: what it is in this language
+EVIDENCE = ROOT / "traces/reference/evidence.txt"
+WINDOW = re.compile(r"^window (\d+) +sessions.*\n((?:\w+ +\d.*\n)+)", re.MULTILINE)
+# policy, sessions, far recall, in context, cost, summaries, prefix breaks
+MEASURED = re.compile(r"(\w+) +(\d+) +([\d.]+) +\S+ +([\d.]+)(?: +[\d.]+){4} +([\d.]+) +(\S+) +([\d.]+)")
 ROWS, WIDTH = 18, 96  # of a digest that is shown
 COUNTED = re.compile(r"(`([\w./-]+\.\w+)` \| )\d+( \|)")
 BLOCK = re.compile(r"(<!-- begin: ([^\n]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -63,6 +68,8 @@ def block(name: str, now: str, words: Words) -> str:
         return f"```\n{printed(shlex.split(name)[2:])}```\n"
     if name in DIGESTS:
         return digest(*DIGESTS[name])
+    if name == "the measured figures":
+        return figures(words.get("heads", {}))
     if name in BLOCKS:
         head, rows = BLOCKS[name]
         titles = words.get("heads", {}).get(head, head)
@@ -92,6 +99,22 @@ def policies(words: Words) -> list[list[str]]:
              words.get("sources", {}).get(policy["name"], policy["source"]),
              words.get("policies", {}).get(policy["name"], policy["about"]),
              ", ".join(map(str, policy.get("breaks", ())))] for policy in POLICIES]
+
+
+def figures(heads: Mapping[str, str]) -> str:
+    """What `make evidence` measured of the policies, the most far recall at 16k first."""
+    head = [heads.get("policy", "policy")]
+    rows: dict[str, list[str]] = {}
+    known = {policy["name"] for policy in POLICIES} - {"none"} | set(EXTREMES)
+    for window, body in WINDOW.findall(EVIDENCE.read_text(encoding="utf-8")):
+        found = [MEASURED.match(line) for line in body.splitlines()]
+        best = [match for match in found if match and match[1] in known]
+        head.append(f"{int(window) // 1000}k ({best[0][2]} {heads.get('sessions', 'sessions')})")
+        for match in sorted(best, key=lambda match: match[3], reverse=True):
+            rows.setdefault(match[1], []).append(
+                f"{match[3]} / {match[4]} / {match[5]}"
+                + f" {match[6]}" * (match[6] != "+0.00") + f" / {match[7]}")
+    return table(head, [[f"`{name}`", *cells] for name, cells in rows.items()])
 
 
 def commands(words: Words) -> list[list[str]]:
