@@ -54,6 +54,9 @@ def guarded(run: Callable[[], int]) -> int:
     except MiniAgentError as error:
         print(f"mini-agent: {printable(str(error))}", file=sys.stderr)
         return FAILED
+    except MemoryError:
+        print("mini-agent: there is not enough memory for this", file=sys.stderr)
+        return FAILED
     except KeyboardInterrupt:
         print("mini-agent: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -183,12 +186,13 @@ def _add_tokens(commands: argparse._SubParsersAction) -> None:
 
 
 def _tokens(options: argparse.Namespace) -> int:
+    from .disk import read_file
     from .tokens import ESTIMATORS, estimator
 
     table = []
     for path in options.files:
         try:
-            text = path.read_text(encoding="utf-8", errors="replace")
+            text = read_file(path).decode("utf-8", "replace")
         except OSError as error:
             raise UsageError(f"the file cannot be read ({error.strerror})", place=str(path),
                              remedy="name files that are there") from error

@@ -1,5 +1,7 @@
 """Milestone 2: files that are there whole or not at all.
 
+Read whole is only what has an end within reach: a file of a stranger may be a hole of
+sixty gigabytes, or a device.
 A write can fail half-way (a full disk, an interrupt). So what is written goes to a
 neighbour first, which then takes the place of the old file in one step; until then the
 old one is untouched. Only a trace grows line by line (`trace.py`). What is left out: a
@@ -14,7 +16,24 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+LARGEST = 1 << 30  # bytes of a file that is read whole; a larger one, or one without end, is not
+CHUNK = 1 << 20
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+
+def read_file(path: str | Path, most: int = LARGEST) -> bytes:
+    """All bytes of a file or a pipe. Raises `OSError`, also for more than `most` bytes."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if 0 < size <= most:
+            return file.read()
+        data = bytearray()  # a pipe, a device, or one of the system's files
+        while size <= most and (more := file.read(CHUNK)):
+            data += more
+            size = max(size, len(data))
+    if size > most:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+    return bytes(data)
 
 
 def make_folder(path: Path, private: bool = False) -> None:

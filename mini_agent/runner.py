@@ -35,7 +35,7 @@ from .texts import Texts
 from .tokens import estimator
 from .tools import NAMES, standard_tools
 from .tools.base import Permit, Tool, ToolBox
-from .tools.guard import Grant, Guard
+from .tools.guard import Grant, Guard, own_paths
 from .tools.workspace import Workspace
 from .trace import FORMAT, Sink, Tracer
 from .waiting import AT_ONCE, WaitingModel, WaitingTools
@@ -137,7 +137,7 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
             marked_pins(history) if window is None else window.pins.pins), model.for_child)
         extra_tools = [*extra_tools, *crew_tools(home, tracer, limits, waiting=kept.waiting)]
     tools = make_tools(place, texts, history, governance, shelf, lambda: window, extra_tools,
-                       grant=grant)
+                       grant=grant, folder=folder)
     if governance is not None:
         window = ContextWindow(governance.policy, governance.budget,
                                estimator(governance.estimator), model, tracer, texts,
@@ -167,13 +167,13 @@ def make_tools(workspace: Workspace, texts: Texts, history: Sequence[Message],
                governance: Governance | None, shelf: Finder,
                window: Callable[[], ContextWindow | None], extra: Sequence[Tool] = (), *,
                standard: Sequence[Tool] | None = None, permit: Permit | None = None,
-               grant: Grant | None = None) -> ToolBox:
+               grant: Grant | None = None, folder: Path | None = None) -> ToolBox:
     """The tools of a session: those of every agent, those of its policy, and `extra`.
 
     `history` is the live one. `window` gives the session's, which is made after its
     tools, since it counts them. What pins protect is protected without one as well.
     `standard` are other tools than those of every agent; `permit` is asked behind the
-    guard of what is pinned. A sub-agent has what `grant` gives it.
+    guard of what is pinned. A sub-agent has what `grant` gives it. `folder` is the run's own.
     """
     given = grant or Grant(NAMES)
 
@@ -182,7 +182,7 @@ def make_tools(workspace: Workspace, texts: Texts, history: Sequence[Message],
         own = marked_globs(history) if governed is None else governed.pins.globs()
         return [*own, *given.protect]
 
-    guard = Guard(globs, workspace, texts, given.writes)
+    guard = Guard(globs, workspace, texts, given.writes, own_paths(folder, workspace.root))
     if standard is None:
         standard = standard_tools(workspace, texts, names=given.tools, own_session=grant is None)
     tools = [guard.watched(tool) if tool.name == "run_command" else tool for tool in standard]

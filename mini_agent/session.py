@@ -94,7 +94,8 @@ class Session:
                     if tool.name in READERS or not setup.read_only]
         extra = [*setup.extra, *self._crew(setup, governance, standard)]
         return make_tools(workspace, self.texts, history, governance, self._shelf,
-                          lambda: self.window, extra, standard=standard, permit=setup.permit)
+                          lambda: self.window, extra, standard=standard, permit=setup.permit,
+                          folder=trace_folder(self.path))
 
     def _crew(self, setup: Setup, governance: Governance, tools: Sequence[Tool]) -> list[Tool]:
         """The tools over sub-agents, if there may be any.

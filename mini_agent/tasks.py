@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .disk import read_file
 from .errors import TaskFileError
 from .hostile import loads
 from .messages import clean_json
@@ -91,7 +92,7 @@ def load_task(path: Path) -> Task:
 def read_json(path: Path) -> dict[str, Any]:
     """{"text", "value"} of a JSON file; `TaskFileError` with line, column and field."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_file(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         what = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise TaskFileError(f"the file cannot be read ({what})", place=str(path),

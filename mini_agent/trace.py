@@ -8,6 +8,7 @@ What this module leaves out: how a session is rebuilt from its records.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .disk import make_folder
+from .disk import make_folder, read_file
 from .errors import TraceError, UsageError
 from .locks import lock
 from .hostile import loads
@@ -160,7 +161,7 @@ def read_trace(path: Path) -> Trace:
     number for a broken line elsewhere.
     """
     try:
-        raw = path.read_bytes()
+        raw = read_file(path)
     except OSError as error:
         raise UsageError(f"the trace cannot be read ({error.strerror})", place=str(path),
                          remedy="name a .jsonl file that a run has written") from error
@@ -205,7 +206,15 @@ def trace_folder(trace: Path) -> Path:
 
 
 def make_private(folder: Path) -> Path:
-    """Make a folder that only its owner may look into (mode 0700)."""
+    """Make a folder that only its owner may look into (mode 0700). Raises `OSError`, also
+    for a link: in a folder that came from a stranger it may lead anywhere."""
+    no_link(folder)
     make_folder(folder, private=True)
     os.chmod(folder, 0o700)
     return folder
+
+
+def no_link(path: Path) -> None:
+    """Raises `OSError` for a link."""
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))

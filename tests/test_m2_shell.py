@@ -69,12 +69,18 @@ class CommandTest(ToolCase):
         self.assertEqual(sorted(os.listdir(self.root)), ["module.py", "s.py"])
 
     def test_no_key_reaches_a_command(self) -> None:
-        """Variables are chosen by their names, whatever their case; the rest is the user's."""
+        """Variables are chosen by their names, whatever their case, and addresses by the
+        password in them; the rest is the user's."""
         secret = ("OPENAI_API_KEY", "gh_token", "MY_SECRET_X", "DB_PASSWORD", "CREDENTIALS",
-                  "OPENAI_BASE_URL", "PYTHONPATH")
-        given = dict.fromkeys(secret, "x") | {"PATH": "/bin", "HOME": "/h", "PWD": "/elsewhere"}
+                  "OPENAI_BASE_URL", "PYTHONPATH", "DB_PASS", "PGPASSFILE", "SSH_ASKPASS",
+                  "MYSQL_PWD", "GH_PAT", "NPM_AUTH", "SENTRY_DSN", "SESSION_COOKIE", "my_jwt")
+        own = {"PATH": "/bin", "HOME": "/h", "GIT_AUTHOR_NAME": "x", "SSH_AUTH_SOCK": "/s",
+               "URL": "http://user@host/a:b@c", "COLORTERM": "PAT"}
+        given = dict.fromkeys(secret, "x") | own | {
+            "PWD": "/elsewhere", "OLDPWD": "/before", "DATABASE_URL": "postgres://me:hidden@db/x",
+            "HTTPS_PROXY": "http://:hidden@proxy:3128"}
         self.assertEqual(command_environment(given, self.root),
-                         {"PATH": "/bin", "HOME": "/h", "PWD": str(self.root)})
+                         {**own, "OLDPWD": "/before", "PWD": str(self.root)})
 
     def test_a_command_has_no_input(self) -> None:
         """One that asks a question reads the end of its input instead of waiting."""

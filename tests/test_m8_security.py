@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
 import sys
+import threading
 import unittest
 from pathlib import Path
+from typing import Any
 
-from mini_agent.errors import ToolError
+from mini_agent.compression.policies import find_policy
+from mini_agent.compression.store import RunShelf
+from mini_agent.disk import read_file
+from mini_agent.errors import StrategyError, ToolError
+from mini_agent.lab.check import check_file
+from mini_agent.messages import call
+from mini_agent.models.base import Reply
+from mini_agent.runner import governed_by
+from mini_agent.session import Session, Setup, begin
+from mini_agent.subagents.trails import family_of
 from mini_agent.texts import Texts
 from mini_agent.tools import standard_tools
+from mini_agent.tools.guard import own_paths, protects
 from mini_agent.tools.workspace import Workspace
+from mini_agent.trace import TraceFile, read_trace
+from tests.sessions import Speaker
 from tests.support import ROOT, FolderTest, mini_agent, payloads
 
 REFERENCE = str(ROOT / "traces" / "reference" / "m3-trace.jsonl")
 EVIL = "\x1b]0;pwned\x07\x1b[2J\x9b31m\u202egnp.exe"
+
+
+def writing(path: str) -> Reply:
+    """A reply that writes a file."""
+    return Reply("", (call("c", "write_file", {"path": path, "content": "x"}),))
+
+
+def started_in(place: Path, workspace: Path, replies: list[Any]) -> tuple[Session, TraceFile]:
+    """A session whose trace lies in its own workspace."""
+    place.mkdir()
+    file = TraceFile(place / "s.jsonl")
+    return begin(Setup(workspace, Speaker(replies)), file,
+                 governed_by(find_policy("two_layer"), None), "go"), file
 
 
 class PathTest(FolderTest):
@@ -77,6 +105,122 @@ class ArgumentTest(FolderTest):
         asked = [told["id"] for told in payloads(records, "tool_call")]
         self.assertEqual(asked, [told["id"] for told in payloads(records, "tool_result")])
         self.assertEqual(1000, len(set(asked)))
+
+
+class OwnRecordTest(FolderTest):
+    """Who is recorded does not write the record."""
+
+    def test_no_tool_writes_the_trace_of_its_own_session(self) -> None:
+        """By no spelling, nor what lies in its folder; all else may be written."""
+        (self.folder / "link").symlink_to("logs")
+        mine = ("logs/s.jsonl", "./logs/../logs/s.jsonl", "link/s.jsonl", "LOGS/S.jsonl",
+                "logs/s.d/results/x.txt", "logs/s.d/store.sqlite")
+        others = ("logs/other.jsonl", "s.jsonl", "logs/s.txt", "logs/s", "docs/s.d")
+        session, file = started_in(self.folder / "logs", self.folder, [
+            *(writing(path) for path in (*mine, *others)), Reply("done")])
+        with file:
+            self.assertTrue(session.turn("go").done)
+        codes = [message.get("error", {}).get("code") for message in session.agent.history
+                 if message["role"] == "tool"]
+        self.assertEqual(["PROTECTED_PATH"] * len(mine) + [None] * len(others), codes)
+        self.assertEqual(session.agent.history, read_trace(self.folder / "logs/s.jsonl").messages())
+
+    def test_a_run_and_a_sub_agent_are_held_to_it_too(self) -> None:
+        """The trace of a run of a task file, and those of the parents of a sub-agent."""
+        task = self.write_task(replies=[{"tool_calls": [
+            {"name": "write_file", "arguments": {"path": "t.jsonl", "content": "x"}}]},
+            {"content": "done"}])
+        mini_agent("run", str(task), "--workspace", str(self.folder), "--trace",
+                   str(self.folder / "t.jsonl"))
+        self.assertEqual("PROTECTED_PATH", next(
+            read_trace(self.folder / "t.jsonl").events("tool_result"))["code"])
+        child = self.folder / "t.d" / "children" / "1.d" / "children" / "2.d"
+        self.assertEqual(
+            ["t.d/children/1.d/children/2.d", "t.d/children/1.d/children/2.jsonl",
+             "t.d/children/1.d", "t.d/children/1.jsonl", "t.d", "t.jsonl"],
+            own_paths(child, self.folder.resolve()))
+        self.assertEqual([], own_paths(child, self.folder.resolve() / "elsewhere"))
+
+    def test_what_is_protected_is_so_by_any_case_and_composition(self) -> None:
+        """On some systems these are one file; in doubt a path is protected."""
+        for glob, path in (("secrets.txt", "SECRETS.TXT"), ("Caf\u00e9/*", "cafe\u0301/menu"),
+                           ("stra\u00dfe", "STRASSE"), ("*.KEY", "deep/down/my.key")):
+            with self.subTest(path=ascii(path)):
+                self.assertTrue(protects(glob, path))
+        self.assertFalse(protects("secrets.txt", "secret.txt"))
+
+
+class StrangersFolderTest(FolderTest):
+    """A trace with its folder, as it came in somebody's archive."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.other = self.folder / "other"
+        self.other.mkdir(mode=0o755)
+        (self.other / "keep.jsonl").write_text("keep", encoding="utf-8")
+
+    def untouched(self) -> None:
+        """The folder that the links lead to is as it was."""
+        self.assertEqual((["keep.jsonl"], 0o755), (sorted(os.listdir(self.other)),
+                                                   stat.S_IMODE(self.other.stat().st_mode)))
+
+    def test_nothing_is_kept_behind_a_link(self) -> None:
+        """The run's folder, the one of its results, its store: all may lead elsewhere."""
+        for name in ("t.d", "t.d/results", "t.d/store.sqlite"):
+            place = self.folder / name.partition("/")[0] / "x"
+            place.parent.mkdir(exist_ok=True) if "/" in name else None
+            (self.folder / name).symlink_to(self.other / ("new.sqlite" if "store" in name else ""))
+            shelf = RunShelf(self.folder / "t.d", fresh=False)
+            with self.subTest(name), self.assertRaises(StrategyError):
+                shelf.remember({1: "text"}) if "store" in name else shelf.put(1, "text")
+            self.untouched()
+            (self.folder / name).unlink()
+
+    def test_sub_agents_whose_logs_lead_round_in_a_circle(self) -> None:
+        """Each child is its own parent, twice: every file is looked at once, and it is told."""
+        trace = self.folder / "t.jsonl"
+        rows = [{"type": "event", "event": "run_start", "payload": {"format": 1, "task": "t"}}]
+        for child in (1, 2):
+            rows.append({"type": "event", "event": "subagent_start", "payload": {
+                "step": 0, "id": "c", "child": child}})
+            rows.append({"type": "event", "event": "subagent_end", "payload": {
+                "step": 0, "id": "c", "child": child, "status": "finished"}})
+        trace.write_text("".join(json.dumps({**row, "seq": seq}) + "\n"
+                                 for seq, row in enumerate(rows)), encoding="utf-8")
+        children = self.folder / "t.d" / "children"
+        children.mkdir(parents=True)
+        for child in (1, 2):
+            (children / f"{child}.jsonl").symlink_to(trace)
+            (children / f"{child}.d").symlink_to(self.folder / "t.d")
+        self.assertEqual([("", trace)], list(family_of(trace)))
+        told = "\n".join(check_file(str(trace)))
+        self.assertEqual(2, told.count("is that of another"), told)
+
+    def test_a_file_without_an_end_is_refused(self) -> None:
+        """A hole of 60 GB, a device: one line, and no memory is taken for it."""
+        hole = self.folder / "hole.jsonl"
+        with open(hole, "wb") as file:
+            file.truncate(60 << 30)
+        for arguments in (("show",), ("check",), ("convert",), ("run",), ("tokens",),
+                          ("why", "x"), ("resume", "hi", "--script", "scripts/m1_task.json")):
+            done = mini_agent(arguments[0], str(hole), *arguments[1:])
+            with self.subTest(arguments[0]):
+                self.assertEqual((2, 1), (done.returncode, done.stderr.count("\n")))
+                self.assertIn("File too large", done.stderr)
+        for place in (hole, Path("/dev/zero")):
+            with self.assertRaises(OSError):
+                read_file(place, most=1 << 22)
+        (self.folder / "pipe").write_text("x" * 5000, encoding="utf-8")
+        self.assertEqual(b"x" * 5000, read_file(self.folder / "pipe", most=5000))
+
+    def test_a_pipe_is_read_like_a_file(self) -> None:
+        """`show <(zcat t.jsonl.gz)`: it has no size, and an end."""
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=pipe.write_bytes, args=(b"y" * 3_000_000,))
+        writer.start()
+        self.assertEqual(3_000_000, len(read_file(pipe)))
+        writer.join()
 
 
 class TerminalTest(FolderTest):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..compression.pins import KINDS, Pin
 from ..compression.policies import find_policy, nearest, policy_names
-from ..disk import write_file
+from ..disk import read_file, write_file
 from ..errors import UsageError
 from ..session import Session
 from ..trace import trace_folder
@@ -164,7 +164,7 @@ def copy_session(source: Path, target: Path) -> None:
     try:
         if trace_folder(source).is_dir():
             shutil.copytree(trace_folder(source), folder)
-        write_file(target, source.read_bytes(), private=True)
+        write_file(target, read_file(source), private=True)
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)  # half a copy is none
         raise UsageError(f"it cannot be written ({error.strerror or 'its folder'})",

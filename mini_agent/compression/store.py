@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..disk import replace_file
 from ..errors import StrategyError
-from ..trace import make_private
+from ..trace import make_private, no_link
 
 if TYPE_CHECKING:
     import sqlite3
@@ -145,6 +145,7 @@ class RunShelf:
             import sqlite3  # only a run that has a store pays for it
             try:
                 make_private(self._folder)
+                no_link(self._store)
                 if self._fresh:
                     self._store.unlink(missing_ok=True)
                     self._fresh = False

@@ -8,11 +8,13 @@ messages that it made.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 from ..audit import Line, audit
+from ..disk import read_file
 from ..errors import TraceError, UsageError
 from ..lint import Finding, lint_message, lint_pairing
 from ..subagents.endings import CUT_OFF, numbers_of
@@ -33,14 +35,17 @@ MENDED = {
 }
 
 
-def check_file(path: str, goes_on: bool = False) -> Iterator[str]:
+def check_file(path: str, goes_on: bool = False, seen: set[str] | None = None) -> Iterator[str]:
     """A line for each finding: place, kind, what. Raises `UsageError` for no session.
 
-    `goes_on`: a trace need not have come to its end.
+    `goes_on`: a trace need not have come to its end. `seen` are the files that were
+    checked: links in a stranger's folder may lead round in a circle.
     """
     path = str(find_trace(path))
+    seen = set() if seen is None else seen
+    seen.add(os.path.realpath(path))
     try:
-        raw = Path(path).read_bytes()
+        raw = read_file(path)
     except OSError as error:
         raise UsageError(f"the file cannot be read ({error.strerror})", place=path,
                          remedy="name a trace or a recorded session") from error
@@ -51,7 +56,7 @@ def check_file(path: str, goes_on: bool = False) -> Iterator[str]:
         return
     for finding in found:
         yield f"{path}:{finding.line}: {finding.kind}: {finding.text}"
-    yield from _check_children(Path(path), raw)
+    yield from _check_children(Path(path), raw, seen)
 
 
 def _is_trace(raw: bytes) -> bool:
@@ -62,7 +67,7 @@ def _is_trace(raw: bytes) -> bool:
     return True
 
 
-def _check_children(path: Path, raw: bytes) -> Iterator[str]:
+def _check_children(path: Path, raw: bytes, seen: set[str]) -> Iterator[str]:
     """The traces of sub-agents, against what their parent says of how they ended."""
     for number, text in enumerate(raw.split(b"\n"), 1):
         told = parse_record(text)["payload"] if b'"subagent_end"' in text and _is_trace(text) else {}
@@ -71,8 +76,10 @@ def _check_children(path: Path, raw: bytes) -> Iterator[str]:
             continue  # something else, or what `audit` has told already
         log = child_trace(trace_folder(path), child)
         cut_off = status in CUT_OFF
-        if log.is_file():
-            yield from check_file(str(log), goes_on=cut_off)
+        if os.path.realpath(log) in seen:
+            yield f"{path}:{number}: trace: the log of sub-agent {child} is that of another"
+        elif log.is_file():
+            yield from check_file(str(log), cut_off, seen)
             for key, value in _numbers(log).items():
                 if told.get(key) != value:
                     yield (f"{path}:{number}: trace: {key} is {told.get(key)}, in the log of "

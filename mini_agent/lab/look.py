@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from ..disk import LARGEST
 from ..errors import UsageError
 from ..messages import Message
 from ..subagents.trails import family_of, find_trace
@@ -51,7 +52,7 @@ def is_trace(path: str) -> bool:
     """Whether the first line of a file is a record of ours."""
     try:
         with open(path, "rb") as file:
-            parse_record(file.readline())
+            parse_record(file.readline(LARGEST))
     except OSError as error:
         raise UsageError(f"the file cannot be read ({error.strerror})", place=path,
                          remedy="name a trace or a recorded session") from error

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..compression.policies import policy_names
-from ..disk import write_file
+from ..disk import read_file, write_file
 from ..errors import UsageError
 from ..hostile import printable
 from ..messages import clean
@@ -112,7 +112,7 @@ def _facts(given: Sequence[str]) -> tuple[str, ...]:
             facts.append(text)
             continue
         try:
-            facts += Path(text[1:]).read_text(encoding="utf-8").splitlines()
+            facts += read_file(text[1:]).decode("utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError("the file of facts cannot be read", place=text[1:],
                              remedy="give a text file with a fact a line") from error
@@ -150,7 +150,7 @@ def merge(paths: Sequence[str]) -> tuple[list[str], Plan, list[Result]]:
 
 def _read_share(path: str) -> dict[str, Any]:
     try:
-        share = json.loads(Path(path).read_text(encoding="utf-8"))
+        share = json.loads(read_file(path))
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError("the share cannot be read", place=path,
                          remedy="give what compare --shard has printed") from error

@@ -8,6 +8,7 @@ of that child. The model has `read_child`. What is left out: reading a trace
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..compression.tools import PAGE_CHARS, ReadResult
+from ..disk import read_file
 from ..errors import MiniAgentError, ToolError, UsageError
 from ..texts import Texts
 from ..tools.schema import arguments_schema
@@ -49,24 +51,33 @@ def children_of(trace: Path) -> list[tuple[int, Path]]:
     Lines that cannot be read are left to whoever checks the trace. Raises OSError.
     """
     numbers: set[int] = set()
-    with open(trace, "rb") as lines:
-        for text in lines:
-            if b'"subagent_start"' in text:
-                with suppress(ValueError):
-                    record = parse_record(text)
-                    if record.get("event") == "subagent_start":
-                        number = record["payload"].get("child")
-                        numbers |= {number} if isinstance(number, int) else set()
+    for text in read_file(trace).split(b"\n"):
+        if b'"subagent_start"' in text:
+            with suppress(ValueError):
+                record = parse_record(text)
+                if record.get("event") == "subagent_start":
+                    number = record["payload"].get("child")
+                    numbers |= {number} if isinstance(number, int) else set()
     found = [(number, child_trace(trace_folder(trace), number)) for number in sorted(numbers)]
     return [(number, path) for number, path in found if path.is_file()]
 
 
 def family_of(trace: Path) -> Iterator[tuple[str, Path]]:
-    """("", the trace itself), then ("#1", that of its first child) and so on, downwards."""
-    yield "", trace
-    for number, path in children_of(trace):
-        for below, further in family_of(path):
-            yield f"#{number}{below}", further
+    """("", the trace itself), then ("#1", that of its first child) and so on, downwards.
+
+    Each file comes once, though links in a stranger's folder lead round in a circle.
+    """
+    seen: set[str] = set()
+
+    def below(name: str, path: Path) -> Iterator[tuple[str, Path]]:
+        real = os.path.realpath(path)
+        if real not in seen:
+            seen.add(real)
+            yield name, path
+            for number, child in children_of(path):
+                yield from below(f"{name}#{number}", child)
+
+    return below("", trace)
 
 
 def find_trace(text: str) -> Path:

@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
+from unicodedata import normalize
 
 from ..errors import ToolError
 from ..texts import Texts
@@ -44,12 +45,14 @@ class Grant:
 @dataclass(frozen=True)
 class Guard:
     """The `permit` of a tool box: it asks for the globs anew each time. `given` are the
-    paths that may be written, None for all."""
+    paths that may be written, None for all. `own` are those of the session's own
+    records: who is recorded does not write them."""
 
     globs: Callable[[], Sequence[str]]
     workspace: Workspace
     texts: Texts
     given: Sequence[str] | None = None
+    own: Sequence[str] = ()
 
     def __call__(self, tool: Tool, arguments: dict[str, Any]) -> None:
         """Raise PROTECTED_PATH where a tool would write what is protected."""
@@ -58,10 +61,11 @@ class Guard:
             return
         real = self.workspace.relative(path)  # links followed
         named = posixpath.normpath(path)
-        for glob in self.globs():
-            if protects(glob, real) or protects(glob, named):
-                raise ToolError("PROTECTED_PATH", self.texts(
-                    "PROTECTED_PATH", path=one_line(path), glob=one_line(glob)))
+        closed = [own for own in self.own if covers(same(own), same(real))]
+        closed += [glob for glob in self.globs() if protects(glob, real) or protects(glob, named)]
+        if closed:
+            raise ToolError("PROTECTED_PATH", self.texts(
+                "PROTECTED_PATH", path=one_line(path), glob=one_line(closed[0])))
         if not self.is_given(real):
             raise ToolError("WRITE_NOT_GIVEN", self.texts("WRITE_NOT_GIVEN", path=one_line(path)))
 
@@ -161,12 +165,32 @@ def covers(given: str, path: str) -> bool:
         os.path.normcase(given))
 
 
+def own_paths(folder: Path | None, root: Path) -> list[str]:
+    """The run's own `folder` and its trace, and those above it if it is a sub-agent's: paths
+    from the root, of what lies below it."""
+    found: list[Path] = []
+    here = None if folder is None else Path(os.path.realpath(folder))
+    while here is not None and here.suffix == ".d":
+        trace = here.with_suffix("")
+        found += [here, here.with_suffix(".jsonl"), *([trace] if trace.is_file() else [])]
+        here = here.parent.parent if here.parent.name == "children" else None
+    return [path.relative_to(root).as_posix() for path in found if path.is_relative_to(root)]
+
+
 def protects(glob: str, path: str) -> bool:
-    """Whether `glob` covers a path from the root, in `/` and without `.` or `..`."""
-    glob = _plain(glob)
+    """Whether `glob` covers a path from the root, in `/` and without `.` or `..`.
+
+    Letters that some systems take for the same are the same here.
+    """
+    glob, path = same(_plain(glob)), same(path)
     names = (glob, f"{glob}/*") if "/" in glob else (
         glob, f"{glob}/*", f"*/{glob}", f"*/{glob}/*")
     return any(fnmatchcase(path, name) for name in names) or glob == "."
+
+
+def same(path: str) -> str:
+    """A path as a system sees it for which case and composition of letters are nothing."""
+    return normalize("NFC", path).casefold()
 
 
 def _plain(glob: str) -> str:

@@ -26,7 +26,9 @@ from .workspace import Workspace
 
 SECONDS = 60.0       # time limit of a command that names none
 LONGEST = 600.0      # the highest limit that a call may ask for
-SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
+SECRETS = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "COOKIE")  # in a variable's name
+SECRET_PARTS = ("PAT", "PWD", "JWT", "DSN")  # as a word of it, between underscores
+_LOGIN = re.compile(r"://[^/\s@]*:[^/\s@]+@")  # the password of an address
 _QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 _OPERATOR = re.compile(r"&&|\|\||>>|2>&1|[|&;<>]")
 
@@ -34,15 +36,20 @@ _OPERATOR = re.compile(r"&&|\|\||>>|2>&1|[|&;<>]")
 def command_environment(inherited: Mapping[str, str], root: Path) -> dict[str, str]:
     """The variables that a command gets: the user's, without keys and without PYTHON...
 
-    Left out, whatever its case, is a name that contains one of SECRETS, ends in
-    _BASE_URL (which may carry a key, and points to what a key opens) or begins with
-    PYTHON (the settings of this interpreter are not those of the project). PWD is
-    the workspace.
+    Left out, whatever its case, is a name that contains one of SECRETS or has one of
+    SECRET_PARTS, ends in _AUTH or _BASE_URL (which may carry a key, and points to what a
+    key opens) or begins with PYTHON (the settings of this interpreter are not those of the
+    project), and an address with a password in it. PWD is the workspace.
     """
     kept = {name: value for name, value in inherited.items()
-            if not any(word in name.upper() for word in SECRETS)
-            and not name.upper().endswith("_BASE_URL") and not name.upper().startswith("PYTHON")}
+            if not _is_secret(name.upper()) and not _LOGIN.search(value)}
     return kept | {"PWD": str(root)}
+
+
+def _is_secret(name: str) -> bool:
+    return (any(word in name for word in SECRETS) or any(
+        part in SECRET_PARTS for part in name.split("_"))
+        or name.endswith(("_AUTH", "_BASE_URL")) or name.startswith("PYTHON"))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ...disk import read_file
 from ...errors import UsageError
 from ...hostile import decode, loads
 from ...messages import clean
@@ -70,7 +71,7 @@ class Document:
         """Read the file once; UsageError for a folder, an empty or a binary file."""
         place = str(path)
         try:
-            data = Path(path).read_bytes()
+            data = read_file(path)
         except IsADirectoryError:
             raise UsageError("is a folder", place=place, value=place,
                              remedy="give the files in it") from None
