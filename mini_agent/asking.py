@@ -21,18 +21,35 @@ class Window(Protocol):
     """What the loop sees of context compression. Sizes are in tokens and messages."""
 
     @property
-    def tokens(self) -> int: ...
+    def tokens(self) -> int:
+        """Of all that would be sent now, as estimated."""
+
     @property
-    def predicted(self) -> int: ...
+    def predicted(self) -> int:
+        """The same as the endpoint would count it, by what it has reported so far."""
+
     @property
-    def messages(self) -> int: ...
-    def reported(self, prompt: int, answer: int = 0) -> int: ...
-    def take_in(self, history: Sequence[Message]) -> None: ...
-    def declared(self, tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]: ...
-    def stage_done(self, history: Sequence[Message], name: str, step: int) -> None: ...
-    def before_model_call(self, history: Sequence[Message], step: int) -> list[Message]: ...
+    def messages(self) -> int:
+        """That would be sent now."""
+
+    def reported(self, prompt: int, answer: int = 0) -> int:
+        """What the endpoint counted of the last request; how far that is from predicted."""
+
+    def take_in(self, history: Sequence[Message]) -> None:
+        """See what the history has gained."""
+
+    def declared(self, tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """These tool declarations as they are sent."""
+
+    def stage_done(self, history: Sequence[Message], name: str, step: int) -> None:
+        """A stage of the work has ended."""
+
+    def before_model_call(self, history: Sequence[Message], step: int) -> list[Message]:
+        """The messages to send at `step`. Raises `ContextOverflowError`."""
+
     def after_refusal(self, history: Sequence[Message], step: int,
-                      error: PromptTooLongError) -> list[Message]: ...
+                      error: PromptTooLongError) -> list[Message]:
+        """A smaller request, once. Raises `error` where nothing can be made smaller."""
 
 
 class Asking:

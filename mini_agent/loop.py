@@ -31,7 +31,8 @@ class Outcome:
     detail: str = ""
 
     @property
-    def done(self) -> bool:  # whether the model has answered
+    def done(self) -> bool:
+        """Whether the model has answered."""
         return self.reason == DONE
 
 

@@ -133,6 +133,7 @@ def _child_faults(reply: dict[str, Any], place: str) -> Iterator[tuple[str, str]
 
 
 def field_error(path: Path, text: str, where: str, what: str) -> TaskFileError:
+    """What is wrong with the field `where` of a file's `text`, with line and column."""
     known = places(text)
     around = re.sub(r"(\.?[^.\[]+|\[\d+\])$", "", where)  # a missing field: where it misses
     line, column = line_column(text, known.get(where, known.get(around, 0)))

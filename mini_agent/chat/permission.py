@@ -29,7 +29,8 @@ YES, ALWAYS, NO = ("y", "yes"), ("a", "always"), ("n", "no")
 class Asker(Protocol):
     """Asks for one line. EOFError where nobody can be asked."""
 
-    def ask(self, prompt: str) -> str: ...
+    def ask(self, prompt: str) -> str:
+        """The line that is typed behind `prompt`."""
 
 
 @dataclass

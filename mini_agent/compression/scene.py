@@ -55,11 +55,14 @@ class Summarise(Protocol):
     Both raise `StrategyError` where no text can be had.
     """
 
-    def gather(self, indexes: Sequence[int], form: str) -> Ledger: ...
+    def gather(self, indexes: Sequence[int], form: str) -> Ledger:
+        """Summaries of these messages as sections; of a form there is one ledger, which grows."""
 
-    def chain(self, indexes: Sequence[int], form: str, messages: int) -> Chain: ...
+    def chain(self, indexes: Sequence[int], form: str, messages: int) -> Chain:
+        """Summaries of segments of so many messages and more, each of whole groups."""
 
-    def each(self, parts: Sequence[Sequence[int]], form: str) -> list[str]: ...
+    def each(self, parts: Sequence[Sequence[int]], form: str) -> list[str]:
+        """The text of a summary for each of these lists of history messages."""
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,8 @@ class ReadResult:
 class Finder(Protocol):
     """What `recall` searches in."""
 
-    def find(self, query: str, limit: int) -> tuple[int, dict[int, str]]: ...
+    def find(self, query: str, limit: int) -> tuple[int, dict[int, str]]:
+        """(how many texts hold any term of the query, the `limit` best of them by index)."""
 
 
 @dataclass(frozen=True)

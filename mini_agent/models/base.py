@@ -38,12 +38,15 @@ class Model(Protocol):
     """
 
     def complete(self, messages: Sequence[Message],
-                 tools: Sequence[dict[str, Any]]) -> Reply: ...
+                 tools: Sequence[dict[str, Any]]) -> Reply:
+        """What comes next after `messages`, where `tools` are declared."""
 
-    def summarize(self, messages: Sequence[Message], form: str) -> str: ...
+    def summarize(self, messages: Sequence[Message], form: str) -> str:
+        """A summary of `messages`, in a form of `compression.forms.FORMS`."""
 
 
 class ParentModel(Model, Protocol):
     """A model that can say, as JSON, which model a sub-agent gets (milestone 4)."""
 
-    def for_child(self, call_id: str) -> dict[str, Any]: ...
+    def for_child(self, call_id: str) -> dict[str, Any]:
+        """The model of the sub-agent that this call starts; `subagents.child.model_of` reads it."""

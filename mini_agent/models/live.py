@@ -66,9 +66,14 @@ class Wire(Protocol):
     path: str
     bridged: bool
 
-    def headers(self, key: str) -> dict[str, str]: ...
-    def body(self, request: Request) -> dict[str, Any]: ...
-    def assembly(self) -> Assembly: ...
+    def headers(self, key: str) -> dict[str, str]:
+        """Those of a request; the key stands in one of them."""
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """What is posted, as JSON."""
+
+    def assembly(self) -> Assembly:
+        """An empty one, for one answer."""
 
 
 @dataclass(frozen=True)

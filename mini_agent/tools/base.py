@@ -28,13 +28,16 @@ class Tool(Protocol):
     """One thing the model can do. Calling it returns the text of the result."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What the model calls it by."""
 
     @property
-    def description(self) -> str: ...
+    def description(self) -> str:
+        """What the model reads of it."""
 
     @property
-    def parameters(self) -> dict[str, Any]: ...
+    def parameters(self) -> dict[str, Any]:
+        """The JSON schema of its arguments, an object."""
 
     def __call__(self, *_: Any, **arguments: Any) -> str: ...
 
@@ -50,10 +53,17 @@ class SideBySide(Tool, Protocol):
 class Tools(Protocol):
     """What the loop needs of a registry of tools."""
 
-    def declarations(self) -> list[dict[str, Any]]: ...
-    def batches(self, calls: Sequence[Call]) -> Iterator[list[Call]]: ...
-    def run_batch(self, batch: Sequence[Call], step: int, answer: Answer) -> None: ...
-    def failure(self, call: Call, error: ToolError) -> Message: ...
+    def declarations(self) -> list[dict[str, Any]]:
+        """What the model is told of each tool."""
+
+    def batches(self, calls: Sequence[Call]) -> Iterator[list[Call]]:
+        """The calls of a reply in order, cut into what is run at once."""
+
+    def run_batch(self, batch: Sequence[Call], step: int, answer: Answer) -> None:
+        """Give `answer` the one result of each call of a batch, in order."""
+
+    def failure(self, call: Call, error: ToolError) -> Message:
+        """The result of a call that was not run."""
 
 
 Permit = Callable[[Tool, dict[str, Any]], None]  # may raise `ToolError`
