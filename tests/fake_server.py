@@ -79,7 +79,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         length = int(self.headers["Content-Length"])
-        body = json.loads(self.rfile.read(length))
+        data = self.rfile.read(length)
+        if len(data) < length:  # the client has gone before it had said all
+            return
+        body = json.loads(data)
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.close_connection = True
         try:

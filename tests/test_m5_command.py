@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pty
+import random
 import re
 import select
 import struct
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import termios
 import threading
+import time
 import unittest
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -26,6 +28,7 @@ from tests.fake_server import (BAD_KEY, Answer, FakeServer, call_part, chat, par
                                tool_calls, usage_part)
 from tests.support import ROOT, FolderTest
 
+PRESSES = 25  # of Ctrl-C at random moments
 WRITE = chat(calls=[("c", "write_file", '{"path": "a.txt", "content": "one"}')],
              finish="tool_calls")
 NOTHING = {name: "" for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL",
@@ -240,9 +243,10 @@ class AtATerminal(Case):
         self.process.wait()
         os.close(self.mine)
 
-    def until(self, text: str) -> None:
-        """Wait until `text` is seen, behind what was waited for before."""
-        while (found := self.seen.find(text, self.looked_to)) < 0:
+    def until(self, text: str | tuple[str, ...]) -> None:
+        """Wait until `text`, or one of several, is seen behind what was waited for before."""
+        wanted = re.compile("|".join(map(re.escape, (text,) if isinstance(text, str) else text)))
+        while not (found := wanted.search(self.seen, self.looked_to)):
             ready, _, _ = select.select([self.mine], [], [], 30)
             if not ready:
                 self.fail(f"waited for {text!r}, seen: {self.seen!r}")
@@ -250,7 +254,7 @@ class AtATerminal(Case):
                 self.seen += os.read(self.mine, 65_536).decode("utf-8", "replace")
             except OSError:
                 self.fail(f"it ended before {text!r}: {self.seen}")
-        self.looked_to = found + len(text)
+        self.looked_to = found.end()
 
     def type(self, text: str) -> None:
         os.write(self.mine, text.encode())
@@ -305,6 +309,30 @@ class AtATerminal(Case):
         records = read_trace(self.folder / "s.jsonl").records
         self.assertEqual(1, len([1 for record in records if record.get("event") == "interrupted"]))
         self.assertEqual("final_answer", records[-1]["payload"]["reason"])
+
+    def test_ctrl_c_is_heard_once_at_whatever_moment_it_comes(self) -> None:
+        """In front of a request, in an answer, in a tool, between two of them, at the prompt:
+        each ends one thing, is told once, and the next message is answered as ever."""
+        draw = random.Random(3)
+        working = plain(chat(calls=[("c", "list_files", "{}")], finish="tool_calls"))
+        with FakeServer(*[working, said("All is well.")] * (PRESSES + 1)) as server:
+            self.start(server)
+            self.until("> ")
+            for number in range(PRESSES):
+                self.type(f"go{number}\r")
+                self.until(f"go{number}\r\n")
+                later = time.perf_counter() + draw.random() * draw.choice([.002, .02, .08])
+                while time.perf_counter() < later:
+                    continue
+                self.type("\x03")
+                self.until(("! interrupted", "(Ctrl-C again ends the program)"))
+                self.until("> ")
+            self.type("still there\r")
+            self.until(("All is well.", "> list_files"))
+            self.type("/quit\r")
+            self.until("resume with")
+        told = self.seen.count("! interrupted") + self.seen.count("(Ctrl-C again")
+        self.assertEqual((PRESSES, 0), (told, self.seen.count("Traceback")))
 
     def test_a_question_is_answered_at_the_terminal_and_no_escape_reaches_it(self) -> None:
         """The diff is shown; the answer goes to the question, not to the model."""
