@@ -48,25 +48,27 @@ def ask_children(number: int) -> Reply:
 class Scenario:
     """What the model says, and what governs the window (in tokens).
 
-    `lines`: about so many it tells when nobody kills it.
+    `lines`: about so many it tells when nobody kills it. `begins` stands in those after
+    which what the scenario is about is at work.
     """
 
     lines: int
+    begins: str
     replies: Sequence[Reply]
     policy: str = "clip_errors_summary"
     window: int = 4_000
 
 
 SCENARIOS = {
-    "results": Scenario(218, [
+    "results": Scenario(218, '"counted":', [
         *(counting(*range(at, at + 1 + at % 3)) for at in range(0, 60, 3)), Reply("thirty"),
         *map(counting, range(60, 66)), Reply("all")]),
-    "commands": Scenario(55, [
+    "commands": Scenario(55, '"event": "tool_call"', [
         *map(run_mark, range(6)), Reply("six"), run_mark(6), Reply("all")]),
-    "summaries": Scenario(180, [
+    "summaries": Scenario(180, '"summary": "', [
         *map(counting, range(14)), Reply("fourteen"), *map(counting, range(14, 20)),
         Reply("all")], "tail_summary", 3_600),
-    "children": Scenario(53, [
+    "children": Scenario(53, '"event": "subagent_start"', [
         ask_children(0), counting(1), ask_children(1), Reply("two"), counting(2), Reply("all")]),
 }
 

@@ -44,16 +44,19 @@ def need(what: bool, says: str, *values: Any) -> None:
         raise Broken(f"{says}: {values!r}"[:2_000])
 
 
-def live(scenario: str, folder: Path, kill_at: int | None, spin: float = 0) -> list[dict[str, Any]]:
-    """What a process has told until it ended, or was killed behind `kill_at` lines."""
-    told = []
+def live(scenario: str, folder: Path, kill_at: int, spin: float,
+         begins: str = "") -> list[dict[str, Any]]:
+    """What a process has told until it ended, or was killed `spin` seconds behind `kill_at`
+    lines with `begins` in them; never if it tells fewer, or at 0."""
+    told, count = [], 0
     with subprocess.Popen([sys.executable, "-W", "error", "-m", "tests.kill_child", scenario,
                            str(folder)], cwd=ROOT, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as process:
         assert process.stdout is not None and process.stderr is not None
-        for count, said in enumerate(process.stdout, 1):
+        for said in process.stdout:
             told.append(said)
-            if count == kill_at:
+            count += begins.encode() in said
+            if count == kill_at and begins.encode() in said:
                 until = time.perf_counter() + spin
                 while time.perf_counter() < until:
                     continue
@@ -75,6 +78,7 @@ class Killed:
         self._draw = random.Random(seed)
         self.name = sorted(SCENARIOS)[seed % len(SCENARIOS)]
         self.kills, self.ended = 0, False
+        self.at_work = 0  # of the kills, those behind which nothing more was told
         self._left = SCENARIOS[self.name].lines
         self._due: list[Message] | None = None  # what has to be sent next
         self._confirmed: list[str] = []
@@ -84,16 +88,26 @@ class Killed:
         """All its lives. `kills`: how often it was killed."""
         for _ in range(lives):
             if not self.ended:
-                self._live(self._draw.randrange(1, max(4, self._left)))
-        self._live(None)
+                self._be_killed()
+        self._live(0)
         self._check_end()
 
-    def _live(self, kill_at: int | None) -> None:
-        told = live(self.name, self.folder, kill_at, self._draw.random() * SPIN)
+    def _be_killed(self) -> None:
+        """Every other time while that is at work which the scenario is about."""
+        if self._draw.random() < .5:
+            self._live(self._draw.randrange(1, max(4, self._left)))
+        else:
+            self._live(self._draw.randrange(1, 4), SCENARIOS[self.name].begins)
+
+    def _live(self, kill_at: int, begins: str = "") -> None:
+        spin = self._draw.choice((0, self._draw.random() * SPIN))
+        told = live(self.name, self.folder, kill_at, spin, begins)
         self.ended = bool(told) and "ended" in told[-1]
         self.kills += not self.ended
+        self.at_work += not self.ended and bool(told) and (
+            SCENARIOS[self.name].begins in json.dumps(told[-1]))
         self._left -= len(told)
-        need(kill_at is not None or self.ended, "it did not come to its end", told[-1:])
+        need(kill_at > 0 or self.ended, "it did not come to its end", told[-1:])
         asked = [said["asked"] for said in told if "asked" in said]
         if self._due is not None and asked:
             need(asked[0] == self._due, "another request was sent", asked[0][-2:], self._due[-2:])
@@ -160,17 +174,19 @@ def main() -> int:
     """1 where anything was lost."""
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else KILLS
     first = seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    made = dict.fromkeys(SCENARIOS, 0)
+    made, at_work = dict.fromkeys(SCENARIOS, 0), dict.fromkeys(SCENARIOS, 0)
     try:
         while sum(made.values()) < wanted:
             session = kill(seed)
             made[session.name] += session.kills
+            at_work[session.name] += session.at_work
             seed += 1
     except Broken as error:
         print(error, file=sys.stderr)
         return 1
     print(f"killed {sum(made.values())} times (seeds {first} to {seed - 1}), nothing lost: "
-          + ", ".join(f"{name} {times}" for name, times in made.items()))
+          + ", ".join(f"{name} {times} ({at_work[name]} in the midst)"
+                      for name, times in made.items()))
     return 0
 
 
