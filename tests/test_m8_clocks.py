@@ -19,7 +19,7 @@ from mini_agent.live import commands
 from mini_agent.models.base import Reply
 from mini_agent.models.http import Limits
 from tests.fake_server import plain
-from tests.sessions import Counter, Speaker, counting, started
+from tests.sessions import Counter, Speaker, counting, started, taken_up
 from tests.support import FolderTest
 from tests.talks import Terminal
 from tests.test_m5_http import HI, RATE_LIMIT, Case
@@ -118,6 +118,25 @@ class TimeLeftTest(unittest.TestCase):
                 narrator({"type": "event", "event": "tool_result",
                           "payload": {"ok": True, "code": None, "chars": 3}})
             self.assertEqual(6, len(re.findall(r"ok, \d+\.\d s, 3 characters", err.getvalue())))
+
+
+class ResumedTest(FolderTest):
+    """A call that had begun before the program was killed."""
+
+    def test_what_was_not_timed_is_told_without_a_time(self) -> None:
+        """The result that says so took no time of this program."""
+        session, file = started(self.folder, Speaker([counting(1)]), "go", extra=(Counter(),))
+        with file:
+            session.turn("go")
+        path = self.folder / "s.jsonl"
+        rows = path.read_bytes().splitlines(keepends=True)
+        begun = next(at for at, row in enumerate(rows) if b'"tool_call"' in row)
+        path.write_bytes(b"".join(rows[:begun + 1]))
+        err = io.StringIO()
+        narrator = Narrator(Screen(io.StringIO(), err, Style(plain=True)), clock=lambda: 9e9)
+        _, file = taken_up(path, Speaker(), sinks=(narrator,), extra=(Counter(),))
+        file.close()
+        self.assertRegex(err.getvalue(), r"ended: INTERRUPTED, \d+ characters")
 
 
 class WaitingTest(Case):

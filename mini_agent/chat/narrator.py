@@ -31,7 +31,7 @@ class Narrator:
     def __init__(self, screen: Screen, final: bool = True,
                  clock: Callable[[], float] = time.monotonic) -> None:
         self._screen, self._clock, self._final = screen, clock, final
-        self._since = 0.0
+        self._since: float | None = None  # a call is being run; what was resumed was not timed
 
     def _row(self, kind: str, text: str, color: str = "") -> None:
         """A line; how it begins says what it is, in words where signs cannot be heard."""
@@ -58,16 +58,17 @@ class Narrator:
         try:
             yield
         finally:
-            self._since += self._clock() - begun
+            if self._since is not None:
+                self._since += self._clock() - begun
 
     def _tool_call(self, payload: Mapping[str, Any]) -> None:
         self._since = self._clock()
         self._row("call", f"{payload['name']} {brief(payload['arguments'])}", "bold")
 
     def _tool_result(self, payload: Mapping[str, Any]) -> None:
-        took = max(0.0, self._clock() - self._since)
+        took = "" if self._since is None else f", {max(0.0, self._clock() - self._since):.1f} s"
         said = "ok" if payload["ok"] else payload["code"]
-        self._row("end", f"{said}, {took:.1f} s, {payload['chars']:,} characters",
+        self._row("end", f"{said}{took}, {payload['chars']:,} characters",
                   "dim" if payload["ok"] else "red")
 
     def _model_retry(self, payload: Mapping[str, Any]) -> None:

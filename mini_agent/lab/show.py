@@ -35,8 +35,9 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
     for row in rows(trace.records):
         told = "; ".join(f"{change.seq}: {change.strategy} [{spans(change.affected)}]"
                          for change in row.rounds)
-        before, sent = (f"{tokens} ({messages})" for tokens, messages in (
-            (row.before, row.before_messages), (row.sent, row.messages)))
+        before, sent = (f"{tokens} ({messages})" if tokens or not messages else f"({messages})"
+                        for tokens, messages in ((row.before, row.before_messages),
+                                                 (row.sent, row.messages)))  # or not counted
         yield f"{row.step:>4}  {before:<12}{sent:<12}{told}".rstrip()
         for end in (end for end in children if end.get("step") == row.step):
             said = {key: end.get(key, "?") for key in _CHILD}
