@@ -57,15 +57,12 @@ class Asking:
 
     def __init__(self, model: Model, tracer: Tracer, window: Window | None = None) -> None:
         self.model, self.tracer, self.window = model, tracer, window
-        self._stage = ""  # of the work, that the last reply has ended
 
     def ask(self, history: Sequence[Message], step: int,
             tools: Sequence[dict[str, Any]]) -> Reply:
         """One reply, with text or calls. Raises `ModelError` or `ContextOverflowError`."""
         if self.window is None:
             return self._send(history, step, tools)
-        if self._stage:
-            self.window.stage_done(history, self._stage, step)
         request = self.window.before_model_call(history, step)
         try:
             return self._send(request, step, tools)
@@ -78,7 +75,6 @@ class Asking:
         self.tracer.event("model_call", step=step, messages=len(request), **self._size())
         sent = tools if self.window is None else self.window.declared(tools)
         reply = self.model.complete(request, sent)
-        self._stage = reply.stage
         if reply.usage:
             self._note_usage(reply.usage, step)
         if not reply.content.strip() and not reply.tool_calls:
@@ -86,6 +82,11 @@ class Asking:
             raise EmptyReplyError("the model gave neither text nor calls",
                                   place=f"step {step}", remedy=remedy)
         return reply
+
+    def heard(self, reply: Reply, history: Sequence[Message], step: int) -> None:
+        """The reply is in the history. A stage of the work that it ends, ends with its calls."""
+        if reply.stage and self.window is not None:
+            self.window.stage_done(history, reply.stage, step)
 
     def _size(self) -> dict[str, int]:
         """Tokens of what is being sent; `predicted` where usage was reported before."""

@@ -119,9 +119,8 @@ class Checker:
         """So many rows and characters stand below, and each is one of the original's."""
         yield from self.original(said, entry)
         source = self.history[entry.stands_for[0]]["content"].split("\n")
-        cut = self.patterns["clip_cut"]
         kept = [row for row in self.body(rows) if not self.patterns["clip_gap"].fullmatch(row)]
-        plain = [cut.split(row, maxsplit=1)[0] for row in kept]
+        plain = [self._uncut(row, source) for row in kept]
         if not all(self._stands_in(row, source) for row in plain):
             plain = [row.partition(": ")[2] for row in plain]  # with the numbers of the lines
             if not all(self._numbered(row, source) for row in kept):
@@ -129,11 +128,17 @@ class Checker:
         if (len(kept), sum(map(len, plain))) != (int(said["kept"]), int(said["kept_chars"])):
             yield f"{len(kept)} lines, {sum(map(len, plain))} characters stand below"
 
+    def _uncut(self, row: str, source: Sequence[str]) -> str:
+        """A row without the word that it was cut, which the original may have itself."""
+        if row in source or row.partition(": ")[2] in source:
+            return row
+        return self.patterns["clip_cut"].split(row, maxsplit=1)[0]
+
     def _stands_in(self, row: str, source: Sequence[str]) -> bool:
         return any(line.startswith(row) for line in source)
 
     def _numbered(self, row: str, source: Sequence[str]) -> bool:
-        number, _, text = self.patterns["clip_cut"].split(row, maxsplit=1)[0].partition(": ")
+        number, _, text = self._uncut(row, source).partition(": ")
         return number.isdigit() and int(number) <= len(source) and source[
             int(number) - 1].startswith(text)
 

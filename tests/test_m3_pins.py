@@ -8,10 +8,12 @@ from typing import Any
 
 from mini_agent.compression.marks import marked, marks
 from mini_agent.compression.pins import Pin
+from mini_agent.compression.state import WindowState
 from mini_agent.errors import UsageError
 from mini_agent.messages import assistant, system, tool_result, user
 from mini_agent.runner import govern, run_task
 from mini_agent.tasks import load_task
+from mini_agent.tokens import estimator
 from mini_agent.tools.guard import protects
 
 from .support import FolderTest, payloads
@@ -215,13 +217,33 @@ class Sessions(FolderTest):
         self.assertEqual([message["content"] for message in self.results(records)][1:], [
             "pinned: a text of #3; 1 pins in all",
             "ERROR PIN_REFUSED: there is no message #77; the newest is #5"])
-        self.assertEqual(payloads(records, "stage"), [{"step": 1, "name": "one"}])
+        self.assertEqual(payloads(records, "stage"), [{"step": 0, "name": "one"}])
+
+    def test_a_stage_ends_with_the_reply_that_says_so_the_last_one_too(self) -> None:
+        """Its record stands behind the reply; the results of its calls belong to it."""
+        records = self.run_pinned([
+            {"stage": "one", "tool_calls": [{"name": "list_files", "arguments": {}}] * 2},
+            {"stage": "two", "content": "all done"}], threshold=900)
+        told = [(record.get("event"), (record.get("message") or {}).get("role"))
+                for record in records]
+        self.assertEqual(payloads(records, "stage"), [{"step": 0, "name": "one"},
+                                                      {"step": 1, "name": "two"}])
+        first, last = (at for at, (event, _) in enumerate(told) if event == "stage")
+        self.assertEqual([told[first - 1], told[first + 1], *told[last - 1:]],
+                         [(None, "assistant"), ("tool_call", None), (None, "assistant"),
+                          ("stage", None), ("run_end", None)])
+        state = WindowState(estimator("published"))
+        for record in records:
+            state.fold(record)
+        self.assertEqual([(stage.start, stage.stop) for stage in state.stages], [(0, 5), (5, 6)])
 
     def test_globs_protect_rather_too_much(self) -> None:
         """A folder is all that is in it; a bare name holds everywhere; `*` crosses folders."""
         for glob, path in (("config", "config/a/b"), ("./config/", "config"), ("*.yaml", "a/b.yaml"),
                            ("**/secret", "secret"), ("**/secret", "a/secret/b"), ("a/*", "a/b/c"),
-                           (".", "anything"), ("secret", "a/secret")):
+                           (".", "anything"), ("secret", "a/secret"), ("/config/x", "config/x"),
+                           ("config/**/x.yaml", "config/x.yaml"), ("config/**/x.yaml", "config/a/b/x.yaml"),
+                           ("config/**", "config/a")):
             self.assertTrue(protects(glob, path), (glob, path))
         for glob, path in (("config", "config2"), ("a/b", "b"), ("*.yaml", "a.yml"),
                            ("config/x", "config/xy")):

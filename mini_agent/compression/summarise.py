@@ -12,6 +12,7 @@ from functools import partial
 from typing import ClassVar
 
 from ..extract import clip
+from ..forms import heading
 from .attach import check_kinds
 from .chain import Node
 from .fold import SUMMARY_TOKENS, Fold, fold
@@ -81,8 +82,14 @@ class SegmentedSummary:
         chain = scene.summarise.chain(covered, "segment", self.segment_messages)
         return Ledger.of("\n".join(
             scene.texts("segment_title", first=node.first, last=node.last, count=node.messages)
-            + "\n" + node.text.replace("## ", "### ")
+            + "\n" + _of_the_model(node.text, scene).replace("## ", "### ")
             for node in chain.nodes(self.fan_in, partial(merged, scene))))
+
+
+def _of_the_model(text: str, scene: Scene) -> str:
+    """The text of a segment; what a model writes of users' words is not taken over."""
+    users = heading("users", scene.texts)
+    return render({head: body for head, body in parse(text).items() if head != users})
 
 
 def merged(scene: Scene, nodes: Sequence[Node]) -> Node:

@@ -183,9 +183,9 @@ def protects(glob: str, path: str) -> bool:
     Letters that some systems take for the same are the same here.
     """
     glob, path = same(_plain(glob)), same(path)
-    names = (glob, f"{glob}/*") if "/" in glob else (
-        glob, f"{glob}/*", f"*/{glob}", f"*/{glob}/*")
-    return any(fnmatchcase(path, name) for name in names) or glob == "."
+    own = (glob, glob.replace("/**/", "/")) if "/" in glob else (glob, f"*/{glob}")
+    return glob == "." or any(fnmatchcase(path, name) for found in own
+                              for name in (found, f"{found}/*"))
 
 
 def same(path: str) -> str:
@@ -194,5 +194,6 @@ def same(path: str) -> str:
 
 
 def _plain(glob: str) -> str:
-    """A glob without the parts that change nothing here: `./`, a last `/`, `**/` in front."""
-    return posixpath.normpath(glob.strip() or ".").removeprefix("**/")
+    """A glob without the parts that change nothing here: `./`, a first or last `/`, `**/` in
+    front."""
+    return posixpath.normpath(glob.strip().lstrip("/") or ".").removeprefix("**/")
