@@ -17,13 +17,13 @@ LADDERS = {"aging": ("tool_result_aging",), "summary": ("rolling_summary",),
 
 
 class Laws(unittest.TestCase):
-    """Laws 1 to 8 on every session, judged by `lawbook` alone; honesty (9) on every eighth."""
+    """Laws 1 to 9 on every session, judged by `lawbook` alone."""
 
     def hold(self, make: Callable[[int], Case], seeds: range) -> None:
         """Fail with the smallest case found where a law is broken."""
         for seed in seeds:
             case = make(seed)
-            if first_breach(case, honest=seed % 8 == 0):
+            if first_breach(case):
                 small = shrink(case, lambda tried: bool(first_breach(tried)))
                 self.fail(f"seed {seed}: {first_breach(small)}\n{as_code(small)}")
 
