@@ -5,11 +5,12 @@ The same, with 10,000 sessions each, is `make fuzz`.
 
 from __future__ import annotations
 
+import math
 import unittest
 
 from mini_agent.compression.policies import STRATEGIES, policy_names
 
-from .fuzz import case_of, names, try_all
+from .fuzz import HISTORIES, Verdict, case_of, names, options, try_all, turns
 from .lawbook import live
 
 SESSIONS = 40        # each; more of those that break laws, until they have
@@ -44,6 +45,32 @@ class AllLaws(unittest.TestCase):
                           for seed in range(SESSIONS)
                           for record in live(case_of(f"+{name}", seed)).records)
             self.assertGreater(applied, 0, name)
+
+
+class Fuzzing(unittest.TestCase):
+    """What `make fuzz` is asked for, and what it tries."""
+
+    def test_each_session_is_tried_once_from_each_seed(self) -> None:
+        """In turns, until there are enough or the time is up."""
+        parts = [part for turn in turns([0, 5_000], 250, math.inf) for part in turn]
+        self.assertEqual(sorted(seed for part in parts for seed in part),
+                         [*range(250), *range(5_000, 5_250)])
+        self.assertEqual(list(turns([0], 250, -math.inf)), [])
+
+    def test_a_time_without_seeds_draws_three(self) -> None:
+        """Without a time it is 10,000 sessions of each name from seed 0, always the same."""
+        plain, timed = options([]), options(["--minutes", "10"])
+        self.assertEqual((plain.seeds, plain.histories, plain.minutes), ([0], HISTORIES, math.inf))
+        self.assertEqual((len(set(timed.seeds)), timed.minutes), (3, 10))
+        self.assertGreater(timed.histories, 10**9)
+        chosen = options(["5", "none", "+recall", "--seeds", "7", "9"])
+        self.assertEqual((chosen.histories, chosen.names, chosen.seeds), (5, ["none", "+recall"], [7, 9]))
+
+    def test_a_fault_is_told_before_anything_else(self) -> None:
+        """A policy that does not break the law that it names has not held either."""
+        self.assertEqual(Verdict("x", (4,), broken={4}).what, "holds")
+        self.assertEqual(Verdict("x", (1, 4), broken={4}).what, "does not break law [1]")
+        self.assertEqual(Verdict("x", (4,), fault="x, seed 3: law 2").what, "x, seed 3: law 2")
 
 
 if __name__ == "__main__":

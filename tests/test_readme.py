@@ -16,12 +16,15 @@ import subprocess
 import tomllib
 import unittest
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from statistics import fmean
 
 from mini_agent import cli
 from mini_agent.chat.permission import FREE
+from mini_agent.compression.marks import marks
+from mini_agent.compression.pins import KINDS, SHARE, Pin, Pins
 from mini_agent.evidence import FAR
 from mini_agent.lab.measures import CACHED
 from mini_agent.live.wiring import DEFAULT_POLICY
@@ -29,6 +32,7 @@ from mini_agent.rhythm import all_rounds, rows
 from mini_agent.tools.shell import SECRETS
 from mini_agent.trace import read_trace
 from tests.fake_server import FakeServer, plain
+from tests.fuzz import HISTORIES, names
 from tests.support import ROOT, FolderTest, command
 from tests.test_m3_estimate import ESTIMATOR_OF, errors, samples
 from tests.test_m3_session import EDITED, PUBLISHED, ROUNDS, SUMMARY
@@ -101,6 +105,8 @@ def other_claims() -> Iterator[str]:
     if worst < 10 and len(ESTIMATOR_OF) == 5:
         yield "less than 10 % in the mean for five tokenizers"
     yield "mode 0700"
+    yield f"Pins take at most {SHARE} % of the window together"
+    yield f"{len(names())} names x {HISTORIES:,} random sessions"
     yield (f"Exit status: {cli.DONE} done, {cli.FAILED} the task failed or a bound was broken, "
            f"{cli.WRONG_USE} wrong use, {cli.INTERRUPTED} interrupted")
     yield "Python 3.11 or newer"
@@ -179,6 +185,17 @@ class ReadmeTest(unittest.TestCase):
 
 class ChangelogTest(unittest.TestCase):
     """CHANGELOG.md."""
+
+    def test_what_is_said_of_pins_is_so(self) -> None:
+        """The mark and the entry of a task file are one pin; the kinds are those that there are."""
+        pin = Pin(1, "Never touch config/prod.yaml.", "constraint", "config/**")
+        mark, entry = re.findall(r"^    (<pin .*|\"pins\": .*)$", README, re.M)
+        self.assertEqual([(pin, "")], list(marks(1, {"role": "user", "content": mark})))
+        self.assertEqual([], list(marks(1, {"role": "tool", "content": mark})))
+        self.assertEqual([pin], [Pin(1, **one) for one in json.loads("{%s}" % entry)["pins"]])
+        told, = re.findall(r"`kind` is (.*?); `protect`", " ".join(README.split()))
+        self.assertEqual(list(KINDS), CODE.findall(told))
+        self.assertIn("assumption, NOT verified", Pins().line(replace(pin, kind="assumption")))
 
     def test_it_speaks_of_this_version_and_of_what_is_there(self) -> None:
         """The newest head is the version; commands and targets are those of the program."""
