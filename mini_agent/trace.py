@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -74,8 +75,9 @@ def line(record: Record) -> str:
 class TraceFile:
     """A sink that writes each record as a line and flushes it.
 
-    As long as it is open, no other one can be on the same file. `fresh`: what stands in
-    the file is not kept. A file that cannot be opened is the user's mistake
+    As long as it is open, no other one can be on the same file. `fresh`: with the first
+    record, and not before, what stood in the file is gone; one that is still empty in the
+    end is taken away again. A file that cannot be opened is the user's mistake
     (`UsageError`); one that cannot be written later ends the run (`TraceError`).
     """
 
@@ -91,8 +93,7 @@ class TraceFile:
             self._file.close()
             raise UsageError("another process is writing this trace", place=str(path),
                              remedy="end it first, or name another file")
-        if fresh:
-            self.cut(0)
+        self._fresh = fresh
 
     def cut(self, size: int) -> None:
         """Keep the first `size` bytes; a device has none to keep."""
@@ -101,6 +102,9 @@ class TraceFile:
 
     def __call__(self, record: Record) -> None:
         try:
+            if self._fresh:
+                self.cut(0)
+                self._fresh = False
             self._file.write(line(record))
             self._file.flush()
         except OSError as error:
@@ -110,6 +114,9 @@ class TraceFile:
 
     def close(self) -> None:
         """Close the file; every record is in it already."""
+        status = os.fstat(self._file.fileno())
+        if self._fresh and stat.S_ISREG(status.st_mode) and not status.st_size:
+            self.path.unlink(missing_ok=True)
         try:
             self._file.close()
         except OSError as error:  # a full disk shows again here: the ending has said so

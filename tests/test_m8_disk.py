@@ -85,7 +85,7 @@ class WholeTest(FolderTest):
             for path in sorted((ROOT / folder).rglob("*.py")):
                 if path.name not in allowed:
                     self.assertIsNone(re.search(
-                        r"write_text\(|write_bytes\(|\bopen\([^)]*\"w|copyfile\(",
+                        r"write_text\(|write_bytes\(|\bopen\((?!os\.devnull)[^)]*\"w|copyfile\(",
                         path.read_text(encoding="utf-8")), path)
 
 
@@ -176,6 +176,33 @@ class FullAnywhereTest(FolderTest):
         self.assertEqual(session.path.read_bytes(), target.read_bytes())
         self.assertEqual("x" * 300, (self.folder / "copy.d/results/a.txt").read_text("utf-8"))
         self.assertEqual(0o600, stat.S_IMODE(target.stat().st_mode))
+
+
+class NothingSaidTest(FolderTest):
+    """A command that comes to nothing takes no trace away, and leaves none."""
+
+    def test_what_was_recorded_before_is_there_until_the_first_record(self) -> None:
+        """A wrong task, a pin without room, a conversation in which nothing was said."""
+        old, new = self.folder / "old.jsonl", self.folder / "new.jsonl"
+        old.write_bytes(REFERENCE.read_bytes())
+        wrong = str(self.write_task(replies=[], pins=[{"text": "<>", "kind": "fact"}]))
+        for arguments in (("run", wrong, "--workspace", str(self.folder)),
+                          ("chat", "--script", "scripts/m1_task.json")):
+            for trace in (old, new):
+                done = mini_agent(*arguments, "--trace", str(trace))
+                with self.subTest(arguments[0], trace=trace.name):
+                    self.assertEqual(0 if arguments[0] == "chat" else 2, done.returncode)
+                    self.assertEqual(REFERENCE.read_bytes(), old.read_bytes())
+                    self.assertFalse(new.exists())
+
+    def test_the_first_record_begins_the_file_anew(self) -> None:
+        """Nothing of the old one is left behind the new one."""
+        path = self.folder / "t.jsonl"
+        path.write_bytes(REFERENCE.read_bytes())
+        task = self.write_task(replies=[{"content": "done"}])
+        self.assertEqual(0, called("run", str(task), "--trace", str(path))[0])
+        self.assertEqual("run_end", read_trace(path).records[-1]["event"])
+        self.assertLess(path.stat().st_size, 2_000)
 
 
 class NowhereTest(FolderTest):

@@ -76,14 +76,10 @@ def _chat(options: argparse.Namespace) -> int:
     path = options.trace or _new_path(state_folder(os.environ) / "sessions")
     wiring = Wiring(options, os.environ)
     with TraceFile(path) as file, wiring.interrupts:
-        try:
-            if options.request is not None:
-                return _once(wiring, lambda: wiring.begin(file, options.request), options)
-            return wiring.talk(lambda said: wiring.begin(file, said), None,
-                              state_folder(os.environ) / "history")
-        finally:
-            if path.is_file() and not path.stat().st_size:
-                path.unlink()  # nothing was said
+        if options.request is not None:
+            return _once(wiring, lambda: wiring.begin(file, options.request), options)
+        return wiring.talk(lambda said: wiring.begin(file, said), None,
+                          state_folder(os.environ) / "history")
 
 
 def _resume(options: argparse.Namespace) -> int:
