@@ -27,8 +27,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; its exit status."""
     open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
-    options = make_parser().parse_args(["chat", *given] if is_request(given) else given)
+    options = parsed(["chat", *given] if is_request(given) else given)
     return guarded(lambda: options.command(options))
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options. `argparse` leaves a REQUEST behind options over (`resume TRACE --yes X`)."""
+    parser = make_parser()
+    options, left = parser.parse_known_args(arguments)
+    if len(left) == 1 and not left[0].startswith("-") and getattr(options, "request", "") is None:
+        options.request = left[0]
+    elif left:
+        parser.error(f"unrecognized arguments: {' '.join(left)}")
+    return options
 
 
 def is_request(arguments: Sequence[str]) -> bool:

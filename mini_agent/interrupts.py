@@ -35,6 +35,7 @@ class Interrupts:
         self.waiting, self.held = _Region(self, True), _Region(self, False)
         self._regions: list[bool] = []
         self._raised = False  # and on its way out: another one would cut short what cleans up
+        self._late = False    # it came behind what was waited for
         self._before: Any = None
         self._nudger: _Nudger | None = None
 
@@ -59,12 +60,18 @@ class Interrupts:
 
     def leave(self) -> None:
         """The innermost region ends; what was kept in it is raised if it may come now."""
-        was_open = self._regions.pop()
+        self._regions.pop()
+        if self._late:
+            self.pending, self._raised, self._late = True, False, False
         if not self._regions:
             self._raised = False
-        elif not was_open and self._regions[-1] and self.pending and not self._raised:
+        elif self._regions[-1] and self.pending and not self._raised:
             self.pending, self._raised = False, True
             raise KeyboardInterrupt
+
+    def put_off(self) -> None:
+        """The one that was caught came too late for this wait: it is meant for the next."""
+        self._late = True
 
     def _come(self, _: int, frame: FrameType | None) -> None:
         """The handler: one is noted, and raised if it may come now."""

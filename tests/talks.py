@@ -38,6 +38,7 @@ class Typist:
     def __init__(self, lines: Sequence[Any], interactive: bool = True) -> None:
         self.lines, self.interactive = deque(lines), interactive
         self.asked: list[str] = []
+        self.begun = False
 
     def message(self, prompt: str) -> str:
         return self._next()

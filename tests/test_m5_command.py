@@ -22,7 +22,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 from unittest.mock import patch
 
-from mini_agent.cli import is_request, main
+from mini_agent.cli import is_request, main, parsed
 from mini_agent.trace import read_trace
 from tests.fake_server import (BAD_KEY, Answer, FakeServer, call_part, chat, part, plain, stream,
                                tool_calls, usage_part)
@@ -97,6 +97,18 @@ class Once(Case):
             roles = [message["role"] for message in server.requests[1].body["messages"]]
         self.assertEqual((0, "Two.\n"), (done.returncode, done.stdout), done.stderr)
         self.assertEqual(["system", "user", "assistant", "user"], roles)
+
+    def test_a_request_may_stand_behind_options(self) -> None:
+        """Of a resumed session, too; two are one too many."""
+        trace = str(self.folder / "s.jsonl")
+        with FakeServer(said("One."), said("Two.")) as server:
+            self.run_agent("--yes", "say one", "--trace", trace, server=server)
+            done = self.run_agent("resume", trace, "--yes", "and two", server=server)
+        self.assertEqual((0, "Two.\n"), (done.returncode, done.stdout), done.stderr)
+        for wrong in (["resume", trace, "--yes", "a b", "c d"], ["check", trace, "--nonsense"]):
+            with self.assertRaises(SystemExit), redirect_stderr(io.StringIO()) as told:
+                parsed(wrong)
+            self.assertIn("unrecognized arguments", told.getvalue())
 
     def test_a_pipe_is_a_conversation(self) -> None:
         """A line a message; the answers are what stands on standard output."""
@@ -309,6 +321,28 @@ class AtATerminal(Case):
         records = read_trace(self.folder / "s.jsonl").records
         self.assertEqual(1, len([1 for record in records if record.get("event") == "interrupted"]))
         self.assertEqual("final_answer", records[-1]["payload"]["reason"])
+
+    def test_ctrl_c_on_a_line_that_was_begun_takes_it_away_and_ends_nothing(self) -> None:
+        """Behind a step that was interrupted, too; so with a message of many lines."""
+        with FakeServer(said("Heard.")) as server:
+            self.start(server)
+            self.until("> ")
+            for typed, shown in (("half", "half"), ('"""\rone\r', "one\r\n... "), ("other", "other")):
+                self.type(typed)
+                self.until(shown)
+                self.type("\x03")
+                self.until("(Ctrl-C again ends the program)")
+                self.until("> ")
+            self.type("whole\r")
+            self.until("Heard.")
+            self.until("> ")
+            self.type("\x03")
+            self.until("(Ctrl-C again ends the program)")
+            self.until("> ")
+            self.type("\x03")
+            self.assertEqual(130, self.process.wait(30))
+            self.assertEqual(["whole"], [message["content"] for message in
+                                         server.requests[0].body["messages"][1:]])
 
     def test_ctrl_c_is_heard_once_at_whatever_moment_it_comes(self) -> None:
         """In front of a request, in an answer, in a tool, between two of them, at the prompt:

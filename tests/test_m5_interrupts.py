@@ -75,6 +75,26 @@ class Kept(unittest.TestCase):
                     interrupt()
             self.assertTrue(interrupts.pending)
 
+    def test_one_that_comes_behind_what_was_waited_for_is_for_the_next_wait(self) -> None:
+        """For the one around it at once: a tool whose question was just answered with yes."""
+        def caught(interrupts: Interrupts) -> None:
+            with interrupts.waiting:
+                try:
+                    interrupt()
+                except KeyboardInterrupt:
+                    interrupts.put_off()
+
+        with Interrupts() as interrupts:
+            caught(interrupts)
+            self.assertTrue(interrupts.pending)
+            with self.assertRaises(KeyboardInterrupt), interrupts.waiting:
+                self.fail("the wait has begun")
+            with self.assertRaises(KeyboardInterrupt), interrupts.waiting:
+                caught(interrupts)
+                self.fail("the tool has run")
+            with interrupts.waiting:
+                self.assertFalse(interrupts.pending)
+
     def test_a_record_is_written_to_every_sink_or_not_begun(self) -> None:
         """Between the sinks of a tracer nothing is raised."""
         first: list[Any] = []

@@ -1,6 +1,7 @@
 """Milestone 5: the conversation: what is typed, what the model does, what comes next.
 
-Ctrl-C once ends the step, twice in a row the program. What goes wrong in a turn is told
+Ctrl-C once ends the step, or takes away what was begun to be typed; twice in a row it
+ends the program. What goes wrong in a turn is told
 and leaves the session as it is, so that it can go on. What is left out: how a session
 is kept (`session.py`), how things look (`screen.py`), what `/` does (`commands.py`).
 """
@@ -66,7 +67,8 @@ class Conversation:
         except EOFError:
             self.over = True
         except KeyboardInterrupt:
-            self.over = self._interrupted or not self.keyboard.interactive
+            again = self._interrupted and not self.keyboard.begun
+            self.over = again or not self.keyboard.interactive
             self.screen.tell("" if self.over else "\n(Ctrl-C again ends the program)")
             self._interrupted = True
         except TraceError:

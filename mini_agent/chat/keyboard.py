@@ -65,7 +65,9 @@ class Keyboard:
     """Standard input. `keeps` hears of each message that is kept for later, `gives` when
     its turn has come.
 
-    `remember` takes a line into the history of whatever edits lines.
+    `remember` takes a line into the history of whatever edits lines, `line` is what stands
+    on the one being edited. `begun`: whether an interrupt has taken away words that were
+    begun to be typed.
     """
 
     def __init__(self, source: TextIO, interrupts: Interrupts, prompts: TextIO,
@@ -73,6 +75,8 @@ class Keyboard:
         self._source, self._interrupts, self._prompts = source, interrupts, prompts
         self._keeps, self._gives = keeps, gives
         self.remember: Callable[[str], None] = lambda line: None
+        self.line: Callable[[], str] = str
+        self.begun = False
         self._kept: deque[str] = deque()
         self._ended = False
         self._listener: _Listener | None = None
@@ -95,6 +99,7 @@ class Keyboard:
 
         EOFError at the end of the input; KeyboardInterrupt leaves nothing half typed.
         """
+        self.begun = False
         if self._kept:
             return self._next()
         lines = Lines()
@@ -106,6 +111,9 @@ class Keyboard:
                 if not lines.unfinished:
                     raise
                 message = lines.end()
+            except KeyboardInterrupt:
+                self.begun = self.begun or lines.unfinished
+                raise
         if self.interactive and message.strip():
             with suppress(ValueError):  # with a letter that the locale has not, or a NUL
                 self.remember(message)
@@ -123,16 +131,29 @@ class Keyboard:
     def _line(self, prompt: str) -> str:
         if self._ended:
             raise EOFError
+        edited = self.interactive and self._source is sys.stdin and sys.stdout.isatty()
         with self._interrupts.waiting:
-            if self.interactive and self._source is sys.stdin and sys.stdout.isatty():
-                return _edited(prompt)
+            if edited:
+                return self._waited(input, prompt)
             if self.interactive:
                 self._prompts.write(prompt)
                 self._prompts.flush()
-            line = self._source.readline()
+            line = self._waited(self._source.readline, -1)
         if not line:
             raise EOFError
-        return line.removesuffix("\n").removesuffix("\r").removeprefix("\ufeff")  # of files from elsewhere
+        return line.removesuffix("\n")
+
+    def _waited(self, read: Callable[[Any], str], argument: Any) -> str:
+        """What `read` gives. Ctrl-C ends it; behind a whole line it is for what comes next."""
+        got: list[str] = []
+        try:
+            got.extend(map(read, (argument,)))  # in one call, so that none falls in between
+        except (KeyboardInterrupt, SystemError) as error:  # which is how `input` tells of two
+            if not got:
+                self.begun = bool(self.line())
+                raise KeyboardInterrupt from error
+            self._interrupts.put_off()
+        return got[0]
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -161,14 +182,6 @@ class Keyboard:
     def _keep(self, message: str) -> None:
         self._kept.append(message)
         self._keeps(message)
-
-
-def _edited(prompt: str) -> str:
-    """A line, with `readline` where there is one."""
-    try:
-        return input(prompt)
-    except SystemError as error:  # of Python: a second signal while a first one is raised
-        raise KeyboardInterrupt from error
 
 
 class _Listener:
@@ -223,7 +236,7 @@ def line_editing(keyboard: Keyboard, history: Path | None) -> Iterator[None]:
             readline.read_history_file(history)
     readline.set_history_length(HISTORY)
     readline.set_auto_history(False)
-    keyboard.remember = readline.add_history
+    keyboard.remember, keyboard.line = readline.add_history, readline.get_line_buffer
     try:
         yield
     finally:
