@@ -137,9 +137,9 @@ class Talking(FolderTest):
         self.assertEqual("run_end", read_trace(self.folder / "s.jsonl").records[-1]["event"])
 
     def test_nothing_said_is_nothing_kept(self) -> None:
-        """A conversation that ends at once has no records."""
+        """A conversation that ends at once has no records, and no trace."""
         talk = self.talk([], [])
-        self.assertEqual((0, b""), (talk.status, (self.folder / "s.jsonl").read_bytes()))
+        self.assertEqual((0, False), (talk.status, (self.folder / "s.jsonl").exists()))
 
     def test_a_failed_turn_is_told_in_one_line_and_an_empty_line_tries_again(self) -> None:
         """The session is as it was; nothing is said twice."""
