@@ -13,8 +13,9 @@ is asked. The definition:
 - An item is *evidence* if it occurs in an earlier message that is not the
   assistant's, and in at most 6 or 20 % of those messages, whichever is more.
 - The text of a message is its content and the strings of its call arguments. A word
-  occurs in a text if `words` finds it there, a line if it stands there with no word
-  cut at its ends (a read result may put a line number before it).
+  occurs in a text if `words` finds it there (not inside a longer one: `app.py` does not
+  occur in `src/app.py`), a line if it stands there with no word cut at its ends (a read
+  result may put a line number before it).
 - A view *holds* an item that one of its entries has, whoever wrote it.
 
 The shares, each over the items of a step, then over the steps that have such items:

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from .words import pieces
+from .words import pieces, stands_at
 
 AROUND = 30  # characters of original surroundings
 _PAIR = re.compile(r"\b(?=(\w++[^\w\n]++\w++))\w++")  # two neighbouring words of a line
@@ -61,30 +61,38 @@ def in_context(word: str, text: str, original: str) -> bool:
     """Whether `word` stands in `text` with surroundings that it has in `original`.
 
     A line of the original that holds more than the word, or 30 characters: those
-    before it, those behind it, or 15 on each side.
+    before it, those behind it, or 15 on each side. A part of a longer word is not it.
     """
-    half = AROUND // 2
-    for at in places(word, original):
-        end = at + len(word)
-        if any(stretch in text for stretch in (
-                original[at - AROUND:end] if at >= AROUND else "",
-                original[at:end + AROUND] if end + AROUND <= len(original) else "",
-                original[at - half:end + half] if at >= half else "") if len(
-                    stretch) == len(word) + AROUND):
-            return True
-        line = original[original.rfind("\n", 0, at) + 1:_line_end(original, end)].strip()
-        if len(line) > len(word) and line in text:
-            return True
-    return False
+    return any(stands_at(word, text, there + at - start)
+               for at in places(word, original) if stands_at(word, original, at)
+               for start, stretch in _surroundings(word, original, at)
+               for there in _everywhere(stretch, text))
+
+
+def _surroundings(word: str, original: str, at: int) -> Iterator[tuple[int, str]]:
+    """(where it begins, text) of each stretch that is context enough for the word at `at`."""
+    end, half = at + len(word), AROUND // 2
+    for start, stop in ((at - AROUND, end), (at, end + AROUND), (at - half, end + half)):
+        if start >= 0 and stop <= len(original):
+            yield start, original[start:stop]
+    start, stop = original.rfind("\n", 0, at) + 1, _line_end(original, end)
+    line = original[start:stop].strip()
+    if len(line) > len(word):
+        yield original.index(line, start), line
+
+
+def _everywhere(part: str, text: str) -> Iterator[int]:
+    """Each place where a part begins in a text."""
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
 
 
 def places(word: str, text: str) -> Iterator[int]:
     """Where a word or line begins in a text, with no word cut at its ends."""
-    at = text.find(word)
-    while at >= 0:
-        if not _cuts(text, at) and not _cuts(text, at + len(word)):
-            yield at
-        at = text.find(word, at + 1)
+    return (at for at in _everywhere(word, text)
+            if not _cuts(text, at) and not _cuts(text, at + len(word)))
 
 
 def _line_end(text: str, at: int) -> int:

@@ -8,10 +8,12 @@ measure of evidence. What it leaves out: any judgement of what a word is worth.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
 
-_WORD = re.compile(r"(?:~?/|\.{1,2}/)?[A-Za-z0-9_][A-Za-z0-9_./\-]*[A-Za-z0-9_]"
+WORD = re.compile(r"(?:~?/|\.{1,2}/)?[A-Za-z0-9_][A-Za-z0-9_./\-]*[A-Za-z0-9_]"
                    r"|[\u3400-\u9fff]{4,}")
+_JOINS = string.ascii_letters + string.digits + "_./~-"  # what a word may have before its end
 _TELLING = re.compile(r"[_./]|[0-9]|[a-z0-9][A-Z]|[\u3400-\u9fff]")
 _NUMBER = re.compile(r"[0-9][0-9.,]*")
 _QUOTED = re.compile(r"`([^`\n]{2,200})`|\"([^\"\n]{2,200})\"|「([^」\n]{2,200})」|“([^”\n]{2,200})”")
@@ -39,7 +41,7 @@ def words(text: str) -> Iterator[str]:
     counts only with `_ . /`, a digit or an inner capital; CJK is cut at 24. The
     rule is that of the evidence measure, so that all parts mean the same.
     """
-    for match in _WORD.finditer(text):
+    for match in WORD.finditer(text):
         word = match.group().rstrip(".")
         if not MIN_WORD <= len(word) <= MAX_WORD or not _TELLING.search(word):
             continue
@@ -48,12 +50,26 @@ def words(text: str) -> Iterator[str]:
         yield word[:MAX_HAN] if word[0] >= "\u3400" else word
 
 
+def stands_at(word: str, text: str, at: int) -> bool:
+    """Whether `words` finds `word` in `text` just there: whole, not inside a longer one.
+
+    `src` and `app.py` do not stand in `src/app.py`, which is one word.
+    """
+    end = at + len(word)
+    if word[0] >= "\u3400":
+        around = text[max(0, at - 1):at], "" if len(word) == MAX_HAN else text[end:end + 1]
+        return not any("\u3400" <= sign <= "\u9fff" for sign in around)
+    before = text[max(0, at - MAX_WORD):at]
+    start = at - len(before) + len(before.rstrip(_JOINS))
+    return any(found.span() == (at, end) for found in WORD.finditer(text, start, end + MAX_WORD))
+
+
 def pieces(text: str) -> set[str]:
     """All that `words` would give for a text, and plain words and numbers besides.
 
     Faster than `words`, for the question which known words a text has.
     """
-    found = set(_WORD.findall(text))
+    found = set(WORD.findall(text))
     return found if text.isascii() else {
         word[:MAX_HAN] if word[0] >= "\u3400" else word for word in found}
 

@@ -7,7 +7,7 @@ from mini_agent.compression.view import Entry
 from mini_agent.evidence import Evidence, Held, Shares
 from mini_agent.finder import Finder, in_context, is_telling, places
 from mini_agent.messages import assistant, call, system, text_of, tool_result, user
-from mini_agent.words import GENERAL, lines, words
+from mini_agent.words import GENERAL, WORD, lines, stands_at, words
 
 
 def session(*parts):
@@ -163,6 +163,27 @@ class HeldTest(unittest.TestCase):
         """However short, if there is more in it than the word."""
         self.assertEqual(.5, self.shares("#3: beta_two is here").far_in_context)
         self.assertFalse(in_context("word_one", "word_one and", "a\nword_one\nb"))
+
+    def test_a_part_of_a_longer_word_is_no_context(self):
+        """Neither in the original nor in the view: `/w/cli` is not in `/w/cli/cmd`."""
+        line = "the module lives in /w/cli"
+        self.assertTrue(in_context("/w/cli", f"3. {line}", line))
+        for original, text in ((line, f"{line}/cmd"), (f"{line}/cmd", f"3. {line}/cmd"),
+                               (f"{line}/cmd", f"{line}\n/w/cli")):
+            with self.subTest(original, text=text):
+                self.assertFalse(in_context("/w/cli", text, original))
+
+    def test_a_word_stands_where_the_rule_of_words_finds_it(self):
+        """Any word at any place, against all that `words` finds in the text."""
+        dice = random.Random(4)
+        for _ in range(400):
+            text = "".join(dice.choice("ab_1./-~ (\n\u4e00\u4e01\u4e02") for _ in range(14))
+            found = {found.span() for found in WORD.finditer(text)}
+            stands = {(start, end) for start in range(14) for end in range(start + 3, 15)
+                      if list(words(text[start:end])) == [text[start:end]]
+                      and stands_at(text[start:end], text, start)}
+            self.assertEqual({(start, end) for start, end in found
+                              if list(words(text[start:end]))}, stands, text)
 
     def test_a_word_inside_a_longer_one_is_not_held(self):
         """Words are found at their boundaries."""
