@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 import random
+import re
 import unittest
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from mini_agent import cli
 from mini_agent.errors import MiniAgentError, TaskFileError, TraceError
 from mini_agent.hostile import DEEPEST, loads, printable
 from mini_agent.lab.check import check_file
@@ -155,6 +159,51 @@ class StrangeTextTest(FolderTest):
         path = self.folder / "t.jsonl"
         path.write_bytes(written.encode("utf-8"))
         return read_trace(path)
+
+    def test_any_text_goes_through_every_command(self) -> None:
+        """In pins, stages, patterns, commands, contents, names of files, facts: in a trace, the
+        page, the table, JSON and CSV nothing is lost, and nothing reaches a terminal raw."""
+        pieces = [text for text in STRANGE if "\0" not in text]
+        for at, text in enumerate(("".join(pieces[:12]), " ".join(pieces[12:]),
+                                   "</script><!--]]>&amp;${x}\\u2028")):
+            (self.folder / "ws").mkdir(exist_ok=True)
+            text = text.encode("utf-8", "replace").decode()
+            name = text.replace("/", "_")[:40]
+            (self.folder / "ws" / f"{name}.txt").write_text(f"{text} line\n" * 20, encoding="utf-8")
+            calls = [{"name": tool, "arguments": given} for tool, given in (
+                ("read_file", {"path": f"{name}.txt"}), ("list_files", {}),
+                ("write_file", {"path": "out.txt", "content": text}),
+                ("search_text", {"pattern": text, "path": "."}),
+                ("run_command", {"command": f"echo '{text}'"}))]
+            pins = [{"text": "keep " + text.replace("<", "").replace(">", "").replace('"', ""),
+                     "kind": "constraint"}]
+            task = self.write_task(
+                name=text, system=text, task=text, window=9000, policy="stages", pins=pins,
+                replies=[*({"content": text, "tool_calls": calls, **({"stage": text} if step == 3
+                            else {})} for step in range(5)), {"content": f"{text}."}])
+            trace = self.folder / f"{name}.jsonl"
+            page = self.folder / "page.html"
+            for words in (("run", task, "--workspace", self.folder / "ws", "--trace", trace),
+                          ("check", trace), ("show", trace), ("show", trace, "--diff"),
+                          ("why", trace, text), ("convert", trace),
+                          ("compare", trace, "--policy", "digest,stages", "--window", "4k",
+                           "--fact", text, "--evidence", "--html", page),
+                          ("compare", trace, "--policy", "clip", "--fact", text, "--csv")):
+                with self.subTest(at, command=words[0]):
+                    status, shown = self._called(*map(str, words))
+                    self.assertEqual(0, status, shown[-300:])
+                    shown.encode("utf-8")
+                    if words[0] != "convert" and words[-1] != "--csv":
+                        self.assertFalse([sign for sign in "\x1b\x9b\x07\u202e" if sign in shown])
+            data = re.search(r'<script type="application/json"[^>]*>(.*?)</script>',
+                             page.read_text(encoding="utf-8"), re.DOTALL)
+            self.assertEqual([text], json.loads(data[1])["facts"])
+
+    def _called(self, *arguments: str) -> tuple[int, str]:
+        """The status of a command, and all that it said."""
+        out = io.StringIO()
+        with redirect_stdout(out), redirect_stderr(out):
+            return cli.main(arguments), out.getvalue()
 
     def test_lone_surrogates_in_a_trace_become_a_mark(self) -> None:
         """What was read can be written again, by whoever goes on with it."""

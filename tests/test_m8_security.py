@@ -213,6 +213,31 @@ class StrangersFolderTest(FolderTest):
         (self.folder / "pipe").write_text("x" * 5000, encoding="utf-8")
         self.assertEqual(b"x" * 5000, read_file(self.folder / "pipe", most=5000))
 
+    def test_a_log_that_is_a_task_runs_no_command(self) -> None:
+        """By no command that reads logs, unless the file and a workspace are named."""
+        hit, own = self.folder / "HIT", self.folder / "own"
+        own.mkdir()
+        logs = self.folder / "logs"
+        logs.mkdir()
+        self.write_task(replies=[{"tool_calls": [
+            {"name": "run_command", "arguments": {"command": f"touch {hit}"}},
+            {"name": "delegate", "arguments": {"task": "t", "tools": ["run_command"]}}],
+            "children": {"1": {"replies": [{"tool_calls": [{"name": "run_command", "arguments": {
+                "command": f"touch {hit}"}}]}, {"content": "done"}]}}},
+            {"content": "done"}]).rename(logs / "session.json")
+        log, work = str(logs / "session.json"), ("--workspace", str(own))
+        for arguments, runs in ((("compare", log), False), (("compare", str(logs), *work), False),
+                                (("show", log, "--diff"), False), (("why", log, "x"), False),
+                                (("convert", log), False), (("check", log), False),
+                                (("compare", log, *work), True), (("why", log, "x", *work), True)):
+            done = mini_agent(*arguments, *(("--policy", "clip") if "compare" in arguments else ()))
+            with self.subTest(" ".join(arguments)):
+                self.assertNotIn("Traceback", done.stderr)
+                self.assertEqual(runs, hit.exists())
+            hit.unlink(missing_ok=True)
+        self.assertIn("commands of this task file were not run",
+                      mini_agent("compare", log, "--policy", "clip").stdout)
+
     def test_a_pipe_is_read_like_a_file(self) -> None:
         """`show <(zcat t.jsonl.gz)`: it has no size, and an end."""
         pipe = self.folder / "pipe"
@@ -251,6 +276,18 @@ class TerminalTest(FolderTest):
                 self.assertTrue(text or arguments[0] == "check")
                 for sign in ("\x1b", "\x9b", "\x07", "\u202e"):
                     self.assertNotIn(sign, text)
+
+    def test_no_name_is_a_formula_in_a_spreadsheet(self) -> None:
+        """Of a session or a fact, in the CSV; the JSON has it as it is."""
+        for sign in "=+-@":
+            path = self.folder / f"{sign}1+1.json"
+            self.write_task(replies=[{"content": "done"}]).rename(path)
+            fact = "2" if sign == "@" else f"{sign}2"  # what begins with @ names a file
+            shown = [mini_agent("compare", str(path), "--policy", "clip", f"--fact={fact}",
+                                form).stdout for form in ("--csv", "--json")]
+            self.assertIn(f"\n'{sign}1+1.json,", shown[0])
+            self.assertNotIn(f",{sign}2", shown[0])
+            self.assertEqual(f"{sign}1+1.json", json.loads(shown[1])[0]["session"])
 
     def test_what_is_kept_is_its_owners_alone(self) -> None:
         """A new folder for traces, and the run's own, under the widest umask."""

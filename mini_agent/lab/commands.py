@@ -42,7 +42,8 @@ def _add_compare(commands: Any, add: Add) -> None:
     parser.add_argument("--no-evidence", action="store_true",
                         help="leave the evidence out, which takes most of the time")
     parser.add_argument("--workspace", default="", metavar="DIR",
-                        help="task files are run in a copy of it (default: an empty folder)")
+                        help="task files are run in a copy of it, and commands of those that are "
+                        "named (default: in an empty folder, without commands)")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument("--csv", action="store_true", help="print the rows as CSV")
     parser.add_argument("--html", metavar="PAGE", help="write a page of one file "
@@ -72,7 +73,8 @@ def _add_why(commands: Any, add: Add) -> None:
     parser.add_argument("--window", metavar="N", default="32k",
                         help="the window of the replay (default: %(default)s)")
     parser.add_argument("--workspace", default="", metavar="DIR",
-                        help="a task file is run in a copy of it (default: an empty folder)")
+                        help="a task file is run in a copy of it (default: in an empty folder, "
+                        "without commands)")
     parser.add_argument("--json", action="store_true", help="print all that is known as JSON")
 
 

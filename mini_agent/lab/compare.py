@@ -73,7 +73,8 @@ def results_of(source: Source, plan: Plan, progress: Progress = lambda _: None) 
     `progress` gets the share of the file that is done, 0 to 1.
     """
     try:
-        sessions = open_sessions(source.path, partial(run_in_copy, workspace=plan.workspace))
+        sessions = open_sessions(source.path, partial(
+            run_in_copy, workspace=plan.workspace, named=source.asked))
     except MiniAgentError as error:
         return [{"at": source.at, "session": source.name, "error": str(error),
                  "asked": source.asked}]
@@ -124,6 +125,9 @@ def notes_of(session: Session, recording: Recording) -> list[str]:
         notes.append(f"the recorded agent compressed its own context "
                      f"{len(session.host_compressions)} times: what it dropped is in the "
                      f"history here")
+    if held_back := session.notes.get("commands_not_run"):
+        notes.append(f"{held_back} commands of this task file were not run: name the file and "
+                     "--workspace if you trust it")
     if not recording.calls:
         notes.append("the model was never called in it: there is nothing to measure")
     elif not recording.tool_calls:

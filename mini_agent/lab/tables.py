@@ -12,6 +12,7 @@ from .measures import KEYS
 
 Row = Mapping[str, Any]
 Result = Mapping[str, Any]
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would run
 
 
 def as_json(rows: Sequence[Row]) -> str:
@@ -20,7 +21,10 @@ def as_json(rows: Sequence[Row]) -> str:
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """A head and a line a row; compressions and facts as `name=value` with blanks."""
+    """A head and a line a row; compressions and facts as `name=value` with blanks.
+
+    A text that a spreadsheet would take for a formula has a `'` in front.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(KEYS)
@@ -30,10 +34,10 @@ def as_csv(rows: Sequence[Row]) -> str:
 
 
 def _flat(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return " ".join(f"{json.dumps(key, ensure_ascii=False) if ' ' in key else key}={item}"
-                    for key, item in value.items())
+    if isinstance(value, dict):
+        value = " ".join(f"{json.dumps(key, ensure_ascii=False) if ' ' in key else key}={item}"
+                         for key, item in value.items())
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def session_table(result: Result) -> Iterator[str]:

@@ -1,7 +1,9 @@
 """Milestone 6: a task file becomes a session by being run.
 
 The scripted model replays it without a window, in a copy of the workspace that is
-thrown away: comparing must not change a file of the user's.
+thrown away: comparing must not change a file of the user's. And it must run nothing of
+a stranger's: a log is known by its content, so any file may turn out to be a task. So
+its commands are run only where somebody named the file itself and a workspace for it.
 """
 
 from __future__ import annotations
@@ -12,18 +14,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import UsageError
+from ..messages import calls_of
 from ..runner import run_task
 from ..subagents.orders import Limits
 from ..subagents.trails import family_of
 from ..tasks import load_task
+from ..tools import NAMES
+from ..tools.guard import Grant
 from ..trace import Record, TraceFile, read_trace, trace_folder
 from .sessions import Session
 
+HARMLESS = Grant(tuple(name for name in NAMES if name != "run_command"))
 
-def run_in_copy(path: str, workspace: str = "") -> list[Session]:
+
+def run_in_copy(path: str, workspace: str = "", named: bool = True) -> list[Session]:
     """The session that a run of the task file is, and behind it those of its sub-agents.
 
-    Without a workspace it is run in an empty folder.
+    Without a workspace it is run in an empty folder, and without commands, as it is where
+    it was not `named` but found in a folder; a note of the session counts these.
 
     Raises `UsageError` for a broken task file or a workspace that is no folder.
     """
@@ -34,19 +42,35 @@ def run_in_copy(path: str, workspace: str = "") -> list[Session]:
     name = Path(path).name
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "workspace"
+        _copy(workspace, copy)
+        trace, trusted = Path(folder) / "run.jsonl", bool(workspace and named)
+        with TraceFile(trace) as file:
+            outcome = run_task(task, copy, [file], folder=trace_folder(trace),
+                               grant=None if trusted else HARMLESS,
+                               limits=Limits() if task.delegates else None)
+        sessions = [_session(name + below, read_trace(path).records)
+                    for below, path in family_of(trace)]
+    held_back = sum(made["name"] == "run_command" for session in sessions
+                    for message in session.messages for made in calls_of(message))
+    if held_back and not trusted:
+        sessions[0].notes["commands_not_run"] = held_back
+    if not outcome.done:
+        sessions[0].notes[f"ended_{outcome.reason}"] = 1
+    return sessions
+
+
+def _copy(workspace: str, copy: Path) -> None:
+    """A copy of the workspace, or an empty folder where there is none."""
+    try:
         if workspace:
             shutil.copytree(workspace, copy, symlinks=True)
         else:
             copy.mkdir()
-        trace = Path(folder) / "run.jsonl"
-        with TraceFile(trace) as file:
-            outcome = run_task(task, copy, [file], folder=trace_folder(trace),
-                               limits=Limits() if task.delegates else None)
-        sessions = [_session(name + below, read_trace(path).records)
-                    for below, path in family_of(trace)]
-    if not outcome.done:
-        sessions[0].notes[f"ended_{outcome.reason}"] = 1
-    return sessions
+    except OSError as error:
+        why = error.strerror or "not every file can be read"
+        raise UsageError(f"the workspace cannot be copied ({why})", place=workspace or str(copy),
+                         remedy="name a folder of files that you may read, and free some space"
+                         ) from error
 
 
 def _session(name: str, records: Sequence[Record]) -> Session:
