@@ -73,7 +73,9 @@ _PLACE = re.compile(r"""
 _INSIDE = re.compile(r"\.[A-Za-z]\w{0,4}:\d+:\d+")  # a place in the middle of a line
 _COLON = re.compile(r"(?:[:\uff1a]|: ?[|>]-?)\s*$")
 _LIBRARY = re.compile(r"(?:site|dist)-packages|node_modules|/lib/python\d|<frozen |node:|\(internal/|/rustc/|\.cargo/"
-                      r"|/usr/(?:local/)?(?:lib|go|include|share)|\bat (?:java|javax|jdk|sun|org\.junit|org\.apache|kotlin)\.")
+                      r"|/usr/(?:local/)?(?:lib|go|include|share)"
+                      r"|\bat (?:java|javax|jdk|sun|kotlin|reactor|io\.netty|com\.(?:sun|mysql|zaxxer|fasterxml|google)"
+                      r"|org\.(?:junit|apache|springframework|hibernate|postgresql|gradle|eclipse))\.")
 
 # A line without any of these is not looked at closer: finding them in a whole output is
 # a hundred times faster than judging each of its lines.
