@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import unittest
 from collections.abc import Iterator
+from typing import Any
 
-from mini_agent.compression.policies import find_policy, policy_names
+from mini_agent.compression.policies import find_policy, policy_names, with_settings
 from mini_agent.compression.stability import Request, requests
 from mini_agent.compression.store import MemoryShelf
 from mini_agent.compression.window import ContextWindow
+from mini_agent.errors import ContextOverflowError
 from mini_agent.messages import Message, assistant, call, system, tool_result, user
 from mini_agent.runner import governed_by
 from mini_agent.models.scripted import ScriptedModel
@@ -75,6 +77,34 @@ class TwoHundredSteps(unittest.TestCase):
         """That is its point."""
         _, sent = live("naive", 60)
         self.assertNotIn(FIRST, "\n".join(message["content"] for message in sent[-1]))
+
+
+class Talk(unittest.TestCase):
+    """What the README says of a talk of very many turns."""
+
+    def overflow(self, policy: str, **settings: Any) -> ContextOverflowError | None:
+        """How 150 turns end whose words would fill the window four times."""
+        chosen = with_settings(find_policy(policy), settings, "test")
+        made = governed_by(chosen, WINDOW)
+        window = ContextWindow(made.policy, made.budget, estimator("chars4"), ScriptedModel([]),
+                               Tracer(lambda record: None), Texts(), shelf=MemoryShelf())
+        history = [system("You are a coding agent."), user("Let us go through the list.")]
+        try:
+            for turn in range(150):
+                window.before_model_call(history, turn)
+                history += [assistant("Done."), user(f"Item {turn}: " + "please look " * 100)]
+        except ContextOverflowError as error:
+            return error
+        return None
+
+    def test_users_words_fill_the_window_where_nothing_bounds_their_share(self) -> None:
+        """The error names them; a share in the settings is enough to go on."""
+        for policy in ("digest", "handoff_note"):
+            self.assertIsNone(self.overflow(policy), policy)
+        error = self.overflow("clip")
+        self.assertIsNotNone(error)
+        self.assertEqual(error.immovable[0][0], "user messages")
+        self.assertIsNone(self.overflow("clip", user_share=.3))
 
 
 class Stability(unittest.TestCase):
