@@ -22,6 +22,7 @@ from typing import Any
 
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync")
+NARROWEST = 500   # pixels of a window; what is narrower is a telephone
 PATIENCE = 20.0  # seconds for the driver to come up
 
 
@@ -41,9 +42,12 @@ class Browser:
         arguments = [*FLAGS, f"--user-data-dir={profile}", f"--window-size={size[0]},{size[1]}"]
         if dark:
             arguments += ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"]
-        wanted = {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL",
-                                                                 "performance": "ALL"},
-                  "goog:chromeOptions": {"binary": binary, "args": arguments}}
+        options: dict[str, Any] = {"binary": binary, "args": arguments}
+        if size[0] < NARROWEST:
+            options["mobileEmulation"] = {"deviceMetrics": {
+                "width": size[0], "height": size[1], "pixelRatio": 1.0}}
+        wanted = {"browserName": "chrome", "goog:chromeOptions": options,
+                  "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
         made = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
         self._session = f"/session/{made['sessionId']}"
 

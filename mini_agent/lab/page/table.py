@@ -89,8 +89,8 @@ def _mark(value: float | None, values: Sequence[float], more_is_better: bool) ->
     if value is None or not values or min(values) == max(values):
         return ""
     best, worst = (max, min) if more_is_better else (min, max)
-    if sum(other == value for other in values) * 3 > len(values):
-        return ""  # what many share is no distinction
+    if sum(other == value for other in values) * 2 > len(values):
+        return ""  # what most share is no distinction
     return "best" if value == best(values) else "worst" if value == worst(values) else ""
 
 

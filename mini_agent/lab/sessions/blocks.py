@@ -16,7 +16,8 @@ from .fields import Flat, dict_of, dicts_of, flat, is_injected, text_of
 from .log import Log, RawCall, failed
 
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
-_CLINE_RESULT = re.compile(r"\[\w[^\n]{0,2000}\] Result:")
+_CLINE_RESULT = re.compile(r"\[\w[^\n]{0,2000}\] Result:\s*")
+_CLINE_OTHER = re.compile(_CLINE_RESULT.pattern + r"|<environment_details>")
 
 
 def is_result(block: dict[str, Any]) -> bool:
@@ -45,24 +46,33 @@ def add_assistant(log: Log, content: Any, key: str, *, counted: bool = True) -> 
 def add_user(log: Log, content: Any, *, injected: bool = False, open_calls: int = 0) -> None:
     """The results in a user message, then its text.
 
-    Cline writes results as text, `[tool for 'x'] Result:`; while `open_calls` are
-    open such a text is the result of the first of them.
+    Cline writes results as text, `[tool for 'x'] Result:`, the output in the same block
+    or in the next; while `open_calls` are open that is the result of the first of them.
     """
     parts = content if isinstance(content, list) else [] if content is None else [content]
     in_text = 0 if any(is_result(dict_of(part)) for part in parts) else open_calls
     kept: list[Any] = []
-    for part in parts:
+    left = parts[::-1]
+    while left:
+        part = left.pop()
+        head = _CLINE_RESULT.match(_text(part)) if in_text else None
         if is_result(dict_of(part)):
             _result(log, part)
-        elif in_text and _CLINE_RESULT.match(text_of(dict_of(part).get("text"))):
+        elif head:
             in_text -= 1
-            log.result("", flat(part))
+            apart = head.end() == len(_text(part)) and left and not _CLINE_OTHER.match(
+                _text(left[-1]))
+            log.result("", flat([part, left.pop()] if apart else part))
             log.notes["results_in_text"] += 1
         else:
             kept.append(part)
     text = flat(kept)
     if kept or not parts:
         log.user(text, injected=injected or is_injected(text.text))
+
+
+def _text(part: Any) -> str:
+    return text_of(dict_of(part).get("text"))
 
 
 def _result(log: Log, block: dict[str, Any]) -> None:
