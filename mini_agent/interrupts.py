@@ -3,8 +3,9 @@
 An interrupt may come between any two instructions: behind the write of a record and
 before the history has its message, for one. Then trace and history would part. So it
 is kept until somebody waits (for a model, a tool, a key), and raised there. Without
-this, as in milestone 1, it comes when it comes. What is left out: what an interrupt
-ends (`loop.py` a step, the chat the program).
+this, as in milestone 1, it comes when it comes. A terminal that is closed, or a `kill`,
+is an interrupt that comes again in every wait, so that commands end with the program.
+What is left out: what an interrupt ends (`loop.py` a step, the chat the program).
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType, TracebackType
 from typing import Any
 
 NUDGE = getattr(signal, "SIGURG", None)  # ignored by who does not know it; None on Windows
+HANG_UP = getattr(signal, "SIGHUP", None)
+ENDING = (signal.SIGTERM, HANG_UP)
 MOMENT = 0.02  # seconds until a nudge, and until it is repeated if it was in vain
 
 
@@ -27,33 +30,37 @@ class Interrupts:
 
     Inside of `with interrupts.waiting:` one is raised as `KeyboardInterrupt`; inside of
     `with interrupts.held:`, further in, not yet. One that came before is raised at the
-    door of the next wait.
+    door of the next wait. `ended`: the program is told to end.
     """
 
     def __init__(self) -> None:
-        self.pending = False
+        self.pending = self.ended = False
         self.waiting, self.held = _Region(self, True), _Region(self, False)
         self._regions: list[bool] = []
         self._raised = False  # and on its way out: another one would cut short what cleans up
         self._late = False    # it came behind what was waited for
         self._before: Any = None
+        self._terminals: list[int] = []
         self._nudger: _Nudger | None = None
 
     def __enter__(self) -> Interrupts:
-        self._before = signal.signal(signal.SIGINT, self._come), sys.unraisablehook
+        self._before = ({number: signal.signal(number, self._come) for number in _numbers()},
+                        sys.unraisablehook)
         sys.unraisablehook = self._dropped
+        self._terminals = [descriptor for descriptor in range(3) if os.isatty(descriptor)]
         self._nudger = _Nudger(self._look) if NUDGE is not None else None
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._nudger is not None:
             self._nudger.stop()
-        handler, sys.unraisablehook = self._before
-        signal.signal(signal.SIGINT, handler)
+        handlers, sys.unraisablehook = self._before
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
     def enter(self, open_: bool) -> None:
         """A region begins. Raises a `KeyboardInterrupt` that was kept, if it may come here."""
-        if open_ and self.pending and not self._raised:
+        if open_ and (self.pending or self.ended) and not self._raised:
             self.pending = False
             raise KeyboardInterrupt
         self._regions.append(open_)
@@ -73,9 +80,12 @@ class Interrupts:
         """The one that was caught came too late for this wait: it is meant for the next."""
         self._late = True
 
-    def _come(self, _: int, frame: FrameType | None) -> None:
+    def _come(self, number: int, frame: FrameType | None) -> None:
         """The handler: one is noted, and raised if it may come now."""
+        self.ended = self.ended or number != signal.SIGINT
         self.pending = True
+        if number == HANG_UP:
+            _leave(self._terminals)
         self._look(frame)
 
     def _look(self, frame: FrameType | None) -> bool:
@@ -143,7 +153,7 @@ class _Nudger:
     def _watch(self) -> None:
         main = threading.main_thread().ident
         while came := os.read(self._reading, 64):
-            self._settled = signal.SIGINT not in came
+            self._settled = set(came) == {NUDGE}
             while not self._settled:
                 select.select([], [], [], MOMENT)
                 if not self._settled:
@@ -162,3 +172,18 @@ class _Region:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self._interrupts.leave()
+
+
+def _numbers() -> Iterator[int]:
+    """The signals that are taken over; one that is ignored (`nohup`) stays so."""
+    yield signal.SIGINT
+    yield from (number for number in ENDING
+                if number is not None and signal.getsignal(number) is signal.SIG_DFL)
+
+
+def _leave(terminals: Iterable[int]) -> None:
+    """The terminal has gone: what is said to it from now on is said to nobody."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in terminals:
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)

@@ -10,6 +10,7 @@ import pty
 import random
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -253,7 +254,8 @@ class AtATerminal(Case):
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        os.close(self.mine)
+        if self.mine >= 0:
+            os.close(self.mine)
 
     def until(self, text: str | tuple[str, ...]) -> None:
         """Wait until `text`, or one of several, is seen behind what was waited for before."""
@@ -343,6 +345,29 @@ class AtATerminal(Case):
             self.assertEqual(130, self.process.wait(30))
             self.assertEqual(["whole"], [message["content"] for message in
                                          server.requests[0].body["messages"][1:]])
+
+    def test_a_terminal_that_is_closed_ends_the_step_and_the_program(self) -> None:
+        """The trace has its end, though nobody can be told of it."""
+        first = said("Thinking. ")
+        hanging = Answer(200, Gate((*first.pieces[:1], *first.pieces)), first.headers)
+        self.closed(hanging, "Thinking.", "interrupted", 130)
+
+    def test_a_terminal_that_is_closed_at_the_prompt_ends_the_program(self) -> None:
+        """By the signal or by the end of what is typed, whichever is noticed first."""
+        self.closed(said("Heard."), "Heard.\r\n", "final_answer", 0, 130)
+
+    def closed(self, answer: Answer, seen: str, reason: str, *statuses: int) -> None:
+        with FakeServer(answer) as server:
+            self.start(server)
+            self.until("> ")
+            self.type("go\r")
+            self.until(seen)
+            os.close(self.mine)
+            self.mine = -1
+            self.assertIn(self.process.wait(30), statuses)
+            if isinstance(answer.pieces, Gate):
+                answer.pieces.opened.set()
+        self.assertEqual(reason, read_trace(self.folder / "s.jsonl").records[-1]["payload"]["reason"])
 
     def test_ctrl_c_is_heard_once_at_whatever_moment_it_comes(self) -> None:
         """In front of a request, in an answer, in a tool, between two of them, at the prompt:

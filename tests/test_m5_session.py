@@ -299,9 +299,25 @@ class Killed(FolderTest):
             with open(self.folder / "wait", "w", encoding="utf-8"):
                 process.send_signal(signal.SIGINT)
                 self.assertEqual(130, process.wait())
+        self.ended_well(trace)
+
+    def ended_well(self, trace: Path) -> None:
         records = read_trace(trace).records
         self.assertEqual("INTERRUPTED", records[-2]["message"]["error"]["code"])
         self.assertEqual("interrupted", records[-1]["payload"]["reason"])
+
+    def test_a_kill_or_a_closed_terminal_ends_the_command_too(self) -> None:
+        """Nothing that the agent has started lives on, and the trace has its end."""
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            trace = self.folder / f"{number}.jsonl"
+            with self.subTest(number), self.start(trace) as process:
+                with self.assertRaises(BrokenPipeError):  # of a command that reads no more
+                    with open(self.folder / "wait", "w", encoding="utf-8") as pipe:
+                        process.send_signal(number)
+                        self.assertEqual(130, process.wait())
+                        pipe.write("x")
+                self.ended_well(trace)
+            (self.folder / "wait").unlink()
 
 
 class Refused(FolderTest):

@@ -204,7 +204,8 @@ class _Listener:
         self._thread.join()
         os.close(self._wake)
         os.close(self._waker)
-        termios.tcsetattr(self._descriptor, termios.TCSANOW, self._before)
+        with suppress(termios.error):  # the terminal may have gone
+            termios.tcsetattr(self._descriptor, termios.TCSANOW, self._before)
         if self._lines.unfinished:
             self._keep(self._lines.end())
         return self._ended
