@@ -92,6 +92,26 @@ class WordsTest(unittest.TestCase):
                                 *rounds(4, LONG, "after")]
                 self.assertGreaterEqual(len(payloads(records, "context_compression")), 2)
 
+    def test_words_inside_a_summary_are_carried_on_by_whatever_takes_its_place(self) -> None:
+        """The policy is changed in the middle of a session: nobody refuses, no word is lost."""
+        for name in (*OLDER, "coverage_digest"):
+            with self.subTest(name):
+                records: list[Record] = []
+                made = governed("context_reset", 1_100, Says(), records, trigger="95%")
+                history = spoken(4)
+                made.before_model_call(history, 1)
+                self.assertEqual("context_reset", last_change(records)["strategy"])
+                policy = make_policy({"name": "other", "source": "a test", "about": "",
+                                      "ladder": [{"strategy": name}]}, "test")
+                made.use(policy, make_budget(1_100), 2)
+                history += rounds(9, LONG)
+                view = "\0".join(sent["content"] for sent in made.before_model_call(history, 2))
+                self.assertEqual(name, last_change(records)["strategy"])
+                self.assertEqual([], payloads(records, "compression_skipped"))
+                for message in history:
+                    if message["role"] == "user":
+                        self.assertIn(message["content"], view)
+
     def test_of_two_requests_the_newer_stands_last(self) -> None:
         """Port 8080, then 9090: the newer one is the last word of a user, verbatim."""
         for name in OLDER:

@@ -84,13 +84,19 @@ class CoverageDigest:
         way_back = "tool" if "read_result" in scene.tools else "log"
         header = scene.texts("digest_header", count=len(covered), first=covered[0],
                              last=covered[-1], way_back=scene.texts(f"way_back_any_{way_back}"))
-        top = scene.pins.carry(header, covered)
+        top = scene.pins.carry("\n".join([header, *_words(scene, covered)]), covered)
         return "\n".join([top, *card(scene, covered, limit // CARD)]) if self.card else top
 
 
 def stays(entry: Entry, scene: Scene) -> bool:
     """Whether an entry is protected as it stands, wherever it is."""
     return entry.how == "verbatim" and entry.covers(scene.protection.verbatim)
+
+
+def _words(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
+    """Users' words that have to stay and stood whole inside a summary of another strategy."""
+    for index in sorted(scene.protection.verbatim.intersection(covered)):
+        yield scene.texts("words_kept", index=index, text=scene.history[index]["content"])
 
 
 def tail_start(view: View, scene: Scene, room: int) -> int:

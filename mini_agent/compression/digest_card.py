@@ -44,7 +44,9 @@ def card(scene: Scene, covered: Sequence[int], room: int) -> list[str]:
 
 
 def _said_by_users(scene: Scene, covered: Sequence[int]) -> Iterator[int]:
-    return reversed(common(scene.index.chronicle.users, covered))
+    kept = scene.protection.verbatim
+    return (index for index in reversed(common(scene.index.chronicle.users, covered))
+            if index not in kept)
 
 
 def _users(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
