@@ -141,7 +141,7 @@ class Keyboard:
             line = self._waited(self._source.readline, -1)
         if not line:
             raise EOFError
-        return line.removesuffix("\n")
+        return line.removesuffix("\n").removesuffix("\r").removeprefix("\ufeff")  # CRLF, a mark
 
     def _waited(self, read: Callable[[Any], str], argument: Any) -> str:
         """What `read` gives. Ctrl-C ends it; behind a whole line it is for what comes next."""
