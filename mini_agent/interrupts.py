@@ -22,6 +22,7 @@ from typing import Any
 NUDGE = getattr(signal, "SIGURG", None)  # ignored by who does not know it; None on Windows
 HANG_UP = getattr(signal, "SIGHUP", None)
 ENDING = (signal.SIGTERM, HANG_UP)
+IMPORTING = "<frozen importlib._bootstrap>"
 MOMENT = 0.02  # seconds until a nudge, and until it is repeated if it was in vain
 
 
@@ -92,9 +93,9 @@ class Interrupts:
         """Raise what is noted, if it may come now; False if it has to be looked for again.
 
         In the code of this module nothing is raised: a region would be left half entered.
+        Nor in an import: the half of a module would stay in its place for good.
         """
-        here = frame is not None and frame.f_code.co_filename == __file__
-        if here:
+        if _is_here(frame) or _imports(frame):
             return not self.pending
         if self.pending and not self._raised and self._regions and self._regions[-1]:
             self.pending, self._raised = False, True
@@ -172,6 +173,17 @@ class _Region:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self._interrupts.leave()
+
+
+def _is_here(frame: FrameType | None) -> bool:
+    return frame is not None and frame.f_code.co_filename == __file__
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Whether a module is being loaded."""
+    while frame is not None and frame.f_code.co_filename != IMPORTING:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _numbers() -> Iterator[int]:

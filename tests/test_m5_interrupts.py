@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import random
 import signal
 import sys
+import tempfile
 import threading
 import unittest
 from contextlib import redirect_stderr
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 from unittest.mock import patch
@@ -165,6 +168,20 @@ class InASystemCall(unittest.TestCase):
                 self.fail(os.read(self.reading, 9))
             with interrupts.held:
                 self.assertFalse(interrupts._raised)
+
+    def test_one_that_comes_while_a_module_is_loaded_waits_for_its_end(self) -> None:
+        """An import cut short leaves half a module, and every later request fails."""
+        with tempfile.TemporaryDirectory() as folder, patch.object(sys, "path", [folder]):
+            Path(folder, "halved").mkdir()
+            Path(folder, "halved", "part.py").write_text(
+                "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nwhole = True\n", "utf-8")
+            with Interrupts() as interrupts:
+                with self.assertRaises(KeyboardInterrupt), interrupts.waiting:
+                    importlib.import_module("halved.part")
+                    self.fail(os.read(self.reading, 9))
+                self.assertTrue(self.late.is_alive())
+        self.assertTrue(sys.modules.pop("halved").part.whole)
+        del sys.modules["halved.part"]
 
     def test_one_that_python_drops_comes_again(self) -> None:
         """What is raised while an object is taken away reaches nobody."""
