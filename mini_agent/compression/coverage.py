@@ -17,6 +17,7 @@ from heapq import heapify, heappop, heapreplace
 
 from .chances import CHANCES, line_chances, word_chances, word_rarities
 from .index import HistoryIndex
+from .rising import holds
 from .units import BARE, PLAIN
 
 HEADING = 10   # tokens of the handle over the first line of a message
@@ -27,11 +28,26 @@ USED = 2_000   # words; of those used last, the lines are looked at wherever the
 
 def choose(index: HistoryIndex, lines: Collection[int], held: Iterable[int], room: float, *,
            value: str = "chances", coverage: bool = True, heading: int = HEADING) -> list[int]:
-    """Line numbers, the best first, of about `room` tokens together with their headings.
+    """The best of these lines, in the order of `ranked`: about `room` tokens together with
+    the headings of their messages."""
+    chosen: list[int] = []
+    opened: set[int] = set()
+    if room > 0:
+        for line in ranked(index, lines, held, value=value, coverage=coverage, heading=heading):
+            chosen.append(line)
+            room -= index.costs[line] + heading * (index.last[line] not in opened)
+            opened.add(index.last[line])
+            if room <= 0:
+                break
+    return chosen
+
+
+def ranked(index: HistoryIndex, lines: Collection[int], held: Iterable[int], *,
+           value: str = "chances", coverage: bool = True, heading: int = HEADING) -> Iterator[int]:
+    """Line numbers, the best first, each chosen when it is asked for.
 
     `held` are the words that are kept anyway; without `coverage` a word counts again in
-    each line that has it. A plain line that has nothing new is left out, though there
-    were room for it.
+    each line that has it. A plain line that has nothing new is left out.
     """
     words_in, costs, last = index.words_in, index.costs, index.last
     words = set[int]().union(*map(words_in.__getitem__, lines))
@@ -39,13 +55,13 @@ def choose(index: HistoryIndex, lines: Collection[int], held: Iterable[int], roo
     worth.update(dict.fromkeys(words.intersection(held), 0.0))
     worth_of = worth.__getitem__
     quote = line_chances(index, lines)
-    heap = [(-(sum(map(worth_of, words_in[line])) + chance) / costs[line], line)
-            for line, chance in quote.items()]
+    gains = ((sum(map(worth_of, words_in[line])), chance, line) for line, chance in quote.items())
+    heap = [(-(gain + chance) / costs[line], line) for gain, chance, line in gains
+            if gain or chance > PLAIN_CHANCE]
     heapify(heap)
     opened: set[int] = set()
-    chosen: list[int] = []
     line = heappop(heap)[1] if heap else None
-    while line is not None and room > 0:
+    while line is not None:
         new, cost = sum(map(worth_of, words_in[line])), costs[line]
         if last[line] not in opened:
             cost += heading
@@ -54,14 +70,12 @@ def choose(index: HistoryIndex, lines: Collection[int], held: Iterable[int], roo
             if heap and heap[0] < now:
                 line = heapreplace(heap, now)[1]
                 continue
-            chosen.append(line)
+            yield line
             opened.add(last[line])
-            room -= cost
             if coverage:
                 for word in words_in[line]:
                     worth[word] = 0.0
         line = heappop(heap)[1] if heap else None
-    return chosen
 
 
 def candidates(index: HistoryIndex, covered: Sequence[int], room: float) -> set[int]:
@@ -70,7 +84,6 @@ def candidates(index: HistoryIndex, covered: Sequence[int], room: float) -> set[
     All of the newest messages, and of older ones those that have a word which was used
     lately: what a choice costs does not grow with the session.
     """
-    gone = set(covered)
     found: set[int] = set()
     left = REACH * room
     for message in reversed(covered):
@@ -80,7 +93,7 @@ def candidates(index: HistoryIndex, covered: Sequence[int], room: float) -> set[
             break
     for word in index.recently_used(USED):
         line = index.home[word]
-        if index.last[line] in gone:
+        if holds(covered, index.last[line]):
             found.update(_telling(index, (line,), index.last[line]))
     return found
 

@@ -9,21 +9,24 @@ they are, and the users' words, which stay as far as the policy says.
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import chain
 from typing import ClassVar
 
 from ..messages import calls_of, groups, text_of, user
-from .coverage import candidates, choose
+from .coverage import candidates, ranked
 from .digest_card import card
-from .index import HistoryIndex
+from .index import HistoryIndex, rough_tokens
 from .scene import Scene
 from .view import Change, Entry, View
 
 LEAST = 20     # a digest gets a window's 20th even where the tail leaves nothing
 UNKNOWN = 32_000  # tokens of a window that nobody has named, where it is asked by hand
+FULL = .98     # of its size: that much of a digest is filled, and it is not counted again
+CARE = 1.002   # prices are raised so much, so that what was reckoned fits
 CARD = 8       # an 8th of the digest at most is for the card
 
 
@@ -59,26 +62,36 @@ class CoverageDigest:
         limit = min(before - 1, max(window // LEAST, min(room, rest)))
         gone = set(old)
         kept = [entry for at, entry in enumerate(view.entries) if at not in gone]
-        covered = sorted(index for at in old for index in view[at].stands_for)
-        entry = self._entry(scene, kept, covered, limit)
+        entry = self._entry(scene, kept, [view[at] for at in old], limit)
         return None if entry.tokens >= before else Change(self.name, tuple(old), ((old[0], entry),))
 
-    def _entry(self, scene: Scene, kept: Sequence[Entry], covered: Sequence[int],
+    def _entry(self, scene: Scene, kept: Sequence[Entry], old: Sequence[Entry],
                limit: int) -> Entry:
         """A digest of at most `limit` tokens, as far as pins and header allow."""
         index = scene.index.grow()
+        covered = sorted(chain.from_iterable(entry.stands_for for entry in old))
         top = self._top(scene, covered, limit)
-        above = scene.estimate.message(user(top))
-        room = limit - above
+        price = price_of(old)
+        above = rough_size(top)
         held = set[int]().union(*(words_of(index, entry) for entry in kept))
-        chosen = choose(index, candidates(index, covered, room), held, room,
-                        value=self.value, coverage=self.coverage)
-        while True:
-            body = "\n".join([top, *copied(scene, chosen)])
-            entry = scene.entry(user(body), covered, "summary")
-            if entry.tokens <= limit or not chosen:
-                return entry
-            chosen = first_part(index, chosen, (limit - above) / (entry.tokens - above + 1))
+        best = ranked(index, candidates(index, covered, limit - price * above), held,
+                      value=self.value, coverage=self.coverage)
+        lines = _Lines(scene, best, above)
+        least, most, entry = -1, sys.maxsize, None
+        while least < most:
+            most = min(most, lines.pull(limit / price, least))
+            taken = min(most, max(least + 1, lines.within(limit / price)))
+            made = scene.entry(user("\n".join([top, *copied(scene, lines.best[:taken])])), covered,
+                               "summary")
+            if made.tokens > limit and taken:
+                most = taken - 1
+            else:
+                least, entry = taken, made
+                if made.tokens >= FULL * limit:
+                    break
+            price = CARE * made.tokens / lines.sizes[taken]
+        assert entry is not None  # of no line at all, at the least
+        return entry
 
     def _top(self, scene: Scene, covered: Sequence[int], limit: int) -> str:
         way_back = "tool" if "read_result" in scene.tools else "log"
@@ -111,6 +124,47 @@ def tail_start(view: View, scene: Scene, room: int) -> int:
     return start
 
 
+def price_of(old: Iterable[Entry]) -> float:
+    """Tokens for one of `rough_size`: as the last digest had them, else as these entries have."""
+    old = [entry for entry in old if entry.how == "summary"] or list(old)
+    return CARE * sum(entry.tokens for entry in old) / sum(
+        rough_size(text_of(entry.message)) for entry in old)
+
+
+class _Lines:
+    """The best lines, as far as they were asked for; `sizes`: about how large a digest is
+    with none of them, with the first, the first two ..."""
+
+    def __init__(self, scene: Scene, ranked: Iterator[int], above: float) -> None:
+        self.best: list[int] = []
+        self.sizes = [above]
+        self._scene, self._ranked = scene, ranked
+        self._opened: set[int] = set()
+
+    def pull(self, size: float, least: int) -> int:
+        """Have lines for more than this size, and more than `least`; how many there can be."""
+        index = self._scene.index
+        while self.sizes[-1] <= size or len(self.best) <= least:
+            line = next(self._ranked, None)
+            if line is None:
+                return len(self.best)
+            self.best.append(line)
+            opens = index.last[line] not in self._opened
+            self._opened.add(index.last[line])
+            self.sizes.append(self.sizes[-1] + index.costs[line] + (
+                rough_size(handle(self._scene, index.last[line])) if opens else 0))
+        return sys.maxsize
+
+    def within(self, size: float) -> int:
+        """So many of them make a digest of at most this size."""
+        return bisect_right(self.sizes, size) - 1
+
+
+def rough_size(text: str) -> float:
+    """About the tokens of a text and one more a line; that of some lines is the sum of theirs."""
+    return 1 + text.count("\n") + rough_tokens(text.replace("\n", ""))
+
+
 def words_of(index: HistoryIndex, entry: Entry) -> Iterable[int]:
     """The numbers of the words that an entry holds."""
     if entry.how != "verbatim":
@@ -119,20 +173,15 @@ def words_of(index: HistoryIndex, entry: Entry) -> Iterable[int]:
     return chain.from_iterable(map(index.words_in.__getitem__, index.lines[message]))
 
 
-def first_part(index: HistoryIndex, chosen: list[int], share: float) -> list[int]:
-    """The first of these lines that make up a share, below 1, of their cost; fewer than all."""
-    total = list(accumulate(index.costs[line] for line in chosen))
-    return chosen[:min(len(chosen) - 1, bisect_right(total, share * total[-1]))]
-
-
 def copied(scene: Scene, chosen: Iterable[int]) -> Iterator[str]:
     """These lines under the handles of their messages, in their old order."""
-    index = scene.index
-    wanted = set(chosen)
-    for message in sorted({index.last[number] for number in wanted}):
-        yield handle(scene, message)
-        yield from (index.texts[number] for number in dict.fromkeys(index.lines[message])
-                    if number in wanted and index.last[number] == message)
+    index, before = scene.index, -1
+    in_order = sorted(sorted(chosen, key=index.places.__getitem__), key=index.last.__getitem__)
+    for number in in_order:
+        if index.last[number] != before:
+            before = index.last[number]
+            yield handle(scene, before)
+        yield index.texts[number]
 
 
 def handle(scene: Scene, index: int) -> str:

@@ -26,12 +26,17 @@ from .units import BARE, kind_of, units
 BYTES_A_TOKEN = 4  # of UTF-8: rough, but lines are only weighed against each other
 
 
+def rough_tokens(text: str) -> float:
+    """Tokens of a text without its line breaks, roughly: nothing is counted for it."""
+    return len(text.encode("utf-8", "surrogatepass")) / BYTES_A_TOKEN
+
+
 class HistoryIndex:
     """Lines, words, calls and files of a history. All lists grow, none is changed by others.
 
     By message: `lines` (numbers, in order), `sizes` (tokens of these, roughly).
     By line: `texts`, `words_in` (numbers, each once), `kinds`, `costs` (tokens, roughly),
-    `last` (the newest message that has it), `quoted` (how many assistant messages have it).
+    `last` (the newest message that has it), `places` (which of its lines), `quoted` (how many assistant messages have it).
     By word: `names`, `used` (how many assistant messages have it), `read` (how many others,
     and `seen` in how many lines of these),
     `newest` (the newest message that has it), `home` (the newest line that has it).
@@ -49,6 +54,7 @@ class HistoryIndex:
         self.kinds: list[int] = []
         self.costs: list[float] = []
         self.last: list[int] = []
+        self.places: list[int] = []
         self.quoted: list[int] = []
         self.names: list[str] = []
         self.used: list[int] = []
@@ -98,8 +104,9 @@ class HistoryIndex:
         self.sizes.append(sum(self.costs[number] for number in numbers))
         self.others += not mine
         held: dict[int, int] = {}
-        for number in numbers:
-            self.last[number] = index
+        for place, number in enumerate(numbers):
+            if self.last[number] != index:
+                self.last[number], self.places[number] = index, place
             self.quoted[number] += mine
             held.update(dict.fromkeys(self.words_in[number], number))
             if not mine:
@@ -123,8 +130,9 @@ class HistoryIndex:
             self.texts.append(unit)
             self.words_in.append(tuple(self._words(unit)))
             self.kinds.append(kind_of(unit, failed))
-            self.costs.append(1 + len(unit.encode("utf-8", "surrogatepass")) / BYTES_A_TOKEN)
-            self.last.append(0)
+            self.costs.append(1 + rough_tokens(unit))
+            self.last.append(-1)
+            self.places.append(0)
             self.quoted.append(0)
         return number
 
