@@ -12,9 +12,9 @@ from mini_agent.lab.replay import Trial, replay
 from mini_agent.messages import assistant, call, pairing_faults, system, text_of, tool_result, user
 from mini_agent.tokens import estimator
 
-# Not among them: those that make a text again where it came out too long (summaries, digests).
-FRUGAL = ("whole_rounds", "keep_head", "snip_middle", "clip", "clip_errors",
-          "clear_keep_3", "clear_keep_10", "recall")
+# Not among them: those that count a text again where it came out too long (summaries).
+FRUGAL = ("whole_rounds", "keep_head", "snip_middle", "clip", "clip_errors", "clear_keep_3",
+          "clear_keep_10", "recall", "digest_full", "digest", "digest_lean")
 
 
 def session(rounds):

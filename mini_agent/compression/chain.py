@@ -8,6 +8,8 @@ out: who writes the texts, and how some of them become one (`summarise.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
+from operator import eq
 from typing import NamedTuple
 
 
@@ -24,20 +26,19 @@ class Chain:
     """All segments, and the mergers of the oldest, each of the one before and what follows."""
 
     def __init__(self) -> None:
+        self._parts: list[tuple[Sequence[int], str]] = []
         self._segments: list[Node] = []
         self._mergers: list[Node] = []
 
     def become(self, parts: Sequence[tuple[Sequence[int], str]]) -> Chain:
         """Hold these segments (history indexes, text) and no others; returns itself."""
-        segments = [Node(number, number, len(indexes), text)
-                    for number, (indexes, text) in enumerate(parts, 1)]
-        same = 0
-        for old, new in zip(self._segments, segments):
-            if old != new:
-                break
-            same += 1
-        self._segments = segments
-        self._mergers = [merger for merger in self._mergers if merger.last <= same]
+        same = sum(takewhile(bool, map(eq, self._parts, parts)))
+        del self._segments[same:]
+        while self._mergers and self._mergers[-1].last > same:
+            self._mergers.pop()
+        self._segments += (Node(number, number, len(indexes), text)
+                           for number, (indexes, text) in enumerate(parts[same:], same + 1))
+        self._parts = list(parts)
         return self
 
     def nodes(self, fan_in: int, merge: Callable[[Sequence[Node]], Node]) -> list[Node]:

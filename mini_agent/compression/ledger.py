@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
+from operator import eq
 
 from ..messages import Message
 from .sheet import Pile, parse, render
@@ -36,6 +38,7 @@ class Ledger:
 
     def __init__(self, none: str = "") -> None:
         self._none = none
+        self._given: list[tuple[Sequence[int], str]] = []
         self._parts: list[_Part] = []
         self._piles: dict[str, Pile] = {}
         self._nothing: dict[str, int] = {}  # so many parts have nothing to say in a section
@@ -47,11 +50,8 @@ class Ledger:
 
     def become(self, parts: Sequence[tuple[Sequence[int], str]]) -> Ledger:
         """Hold these (history indexes, text) and no others, in this order; returns itself."""
-        same = 0
-        for there, (indexes, text) in zip(self._parts, parts):
-            if there.text != text or there.indexes != indexes:
-                break
-            same += 1
+        same = sum(takewhile(bool, map(eq, self._given, parts)))
+        self._given = list(parts)
         while len(self._parts) > same:
             self._take_off()
         for indexes, text in parts[same:]:

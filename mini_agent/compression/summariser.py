@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from operator import is_, itemgetter
 from typing import Any
 
 from ..errors import ModelError, PromptTooLongError, StrategyError, SummaryRefused
@@ -56,6 +58,7 @@ class Summariser:
         self._asked: list[Note] = []
         self._known: dict[tuple[str, Part], str] = {}
         self._finals: dict[tuple[str, Part], str] = {}  # what of the known is used
+        self._firm: dict[str, list[tuple[Part, str]]] = {}  # those that were asked for first, last time
         self._ledgers: dict[str, Ledger] = {}
         self._chains: dict[str, Chain] = {}
 
@@ -81,13 +84,20 @@ class Summariser:
 
     def each(self, parts: Sequence[Sequence[int]], form: str) -> list[str]:
         """The text of a summary for each of these lists of history messages."""
-        answers = list(self._map([tuple(part) for part in parts], form))
+        wanted = [tuple(part) for part in parts]
+        firm = [] if self.focus else self._firm.setdefault(form, [])
+        del firm[sum(takewhile(bool, map(is_, map(itemgetter(0), firm), wanted))):]
+        texts = [text for _, text in firm]
+        answers = list(self._map(wanted[len(firm):], form))
         for answer in answers:
             self._asked += answer.notes
-        for answer in answers:
+        for part, answer in zip(wanted[len(firm):], answers):
             if answer.error is not None:
                 raise answer.error
-        return [answer.text for answer in answers]
+            texts.append(answer.text)
+            if not answer.notes and len(firm) == len(texts) - 1:
+                firm.append((part, answer.text))
+        return texts
 
     def _map(self, parts: Sequence[Part], form: str) -> Iterator[Answer]:
         """An answer for each part, in order; none is asked for behind a failure."""
@@ -108,7 +118,8 @@ class Summariser:
         if "error" not in note and "focus" not in note:
             key = note["form"], tuple(note["input"])
             self._known[key] = note["output"]
-            self._finals.pop(key, None)
+            if self._finals.pop(key, None) is not None:
+                self._firm.clear()
 
     @property
     def asked(self) -> bool:
