@@ -93,7 +93,7 @@ def make_parser() -> argparse.ArgumentParser:
         "compression.", epilog="example: mini-agent run scripts/m1_task.json --workspace "
         "workspace/m1")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_add_run, _add_show, _add_tokens, _add_policies):
+    for add in (_add_run, _add_tokens, _add_policies):
         add(commands)
     live_commands(commands, add_command)
     add_commands(commands, add_command)
@@ -162,31 +162,6 @@ def _child(options: argparse.Namespace) -> int:
     from .subagents.child import main as child
 
     return child(options.attached)
-
-
-def _add_show(commands: argparse._SubParsersAction) -> None:
-    parser = add_command(commands, "show", "show the steps of a trace, or what was sent at one",
-                         "traces/reference/m3-trace.jsonl --step 4 --diff", _show)
-    parser.add_argument("trace", metavar="TRACE", help="a trace; TRACE#2 is its sub-agent 2")
-    parser.add_argument("--step", type=int, metavar="N", help="all that was sent at this step")
-    parser.add_argument("--diff", action="store_true", help="only what changed since the last")
-
-
-def _show(options: argparse.Namespace) -> int:
-    from .lab.show import show_step, show_trace
-    from .subagents.trails import find_trace
-    from .trace import read_trace
-
-    if options.step is not None or options.diff:
-        lines = show_step(options.trace, options.step, options.diff)
-    else:
-        trace = read_trace(find_trace(options.trace))
-        if trace.warning:
-            print(f"mini-agent: {printable(trace.warning)}", file=sys.stderr)
-        lines = show_trace(trace, options.trace)
-    for line in lines:
-        print(printable(line))
-    return DONE
 
 
 def _add_tokens(commands: argparse._SubParsersAction) -> None:

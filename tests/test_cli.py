@@ -177,10 +177,12 @@ class ShowTest(FolderTest):
     def test_a_broken_trace_is_named_with_its_line(self) -> None:
         """A broken line that is not the last: status 1, its number."""
         broken = self.folder / "broken.jsonl"
-        broken.write_text('{"type": "nothing"}\n{}\n', encoding="utf-8")
+        first, *_ = (ROOT / "traces" / "reference" / "m3-trace.jsonl").read_text(
+            encoding="utf-8").splitlines(keepends=True)
+        broken.write_text(first + '{"type": "nothing"}\n{}\n', encoding="utf-8")
         done = mini_agent("show", str(broken))
         self.assertEqual(1, done.returncode)
-        self.assertRegex(done.stderr, r"broken\.jsonl:1: not a record")
+        self.assertRegex(done.stderr, r"broken\.jsonl:2: not a record")
 
     def test_tokens_gives_a_row_a_file_and_a_column_an_estimator(self) -> None:
         """The notes of milestone 3 have 4,100 tokens by the published formula."""

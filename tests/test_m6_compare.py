@@ -200,6 +200,8 @@ class BadInputTest(unittest.TestCase):
         self.refused(session, "--fail-on", "rain")
         self.refused(session, "--estimator", "rums")
         self.refused(session, "--fact", f"@{self.folder}/nothing")
+        Path(self.folder, "blank").write_text("\n \n", encoding="utf-8")
+        self.refused(session, "--fact", f"@{self.folder}/blank")
         self.refused(session, "--evidence", "--no-evidence")
 
     def test_a_folder_may_hold_other_files(self):
@@ -266,7 +268,7 @@ class InterruptTest(unittest.TestCase):
     """Ctrl-C keeps what is done."""
 
     def test_the_sessions_that_are_done_are_printed(self):
-        """Exit status 130, and their rows as ever."""
+        """Exit status 130, and their rows as ever; such a share is not taken for a whole one."""
         def compare(sources, plan, jobs, progress):
             yield from run(sources[:2], plan, jobs, progress)
             raise KeyboardInterrupt
@@ -274,8 +276,14 @@ class InterruptTest(unittest.TestCase):
         run = run_compare.compare
         with mock.patch.object(run_compare, "compare", compare):
             status, out, err = mini_agent(*CALL, "--json")
+            share = mini_agent(*CALL, "--shard", "1/1")[1]
         self.assertEqual((130, 2), (status, len({row["session"] for row in json.loads(out)})))
         self.assertIn("interrupted, 2 sessions are done", err)
+        path = Path(self.enterContext(tempfile.TemporaryDirectory()), "1.json")
+        path.write_text(share, encoding="utf-8")
+        status, out, err = mini_agent("compare", "--merge", path)
+        self.assertEqual((2, ""), (status, out))
+        self.assertIn("this share was interrupted, it has not all of its files", err)
 
     def test_a_real_interrupt_ends_all_processes(self):
         """One signal to a call with two jobs: JSON on standard output, status 130, no child left."""
@@ -333,7 +341,6 @@ class LimitsTest(unittest.TestCase):
         self.assertEqual(0, mini_agent(*call)[0])
         for bound, sentence in (
                 (("--max-peak", "1700"), "a peak of 1773 tokens is over 1700"),
-                (("--min-recall", "1.01"), "far recall 1.0 is under 1.01"),
                 (("--fail-on", "lost-fact"), "the fact '只用 Python 标准库' is gone"),
                 (("--fail-on", "lost-fact,law"), "1 times a law was broken")):
             with self.subTest(sentence):
@@ -342,6 +349,23 @@ class LimitsTest(unittest.TestCase):
                 self.assertIn(f"lesson.jsonl: naive at 1800: {sentence}\n", err)
         self.assertEqual(0, mini_agent(*call, "--fail-on", "overflow")[0])
         self.assertEqual(1, mini_agent(*call, "--policy", "none", "--fail-on", "overflow")[0])
+        status, _, err = mini_agent(*call, "--policy", "naive,keep_head", "--min-recall", ".5")
+        self.assertEqual((1, "mini-agent: lesson.jsonl: keep_head at 1800: far recall 0.0 is "
+                          "under 0.5\n"), (status, err))
+
+    def test_a_bound_that_nothing_can_break_or_keep_is_refused(self):
+        """A build that could never fail, or only fail, is a mistake: one line, before any work."""
+        call = ("compare", SAMPLES / "lesson.jsonl", "--policy", "naive", "--window", "1800")
+        for bound in (("--fail-on", "lost-fact"), ("--min-recall", "1.01"), ("--min-recall", "nan"),
+                      ("--min-recall", "-1"), ("--max-peak", "0"),
+                      ("--min-recall", ".5", "--no-evidence")):
+            with self.subTest(bound):
+                status, out, err = mini_agent(*call, *bound)
+                self.assertEqual((2, "", 1), (status, out, err.count("\n")))
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        share = folder / "1"
+        share.write_text(mini_agent(*call, "--shard", "1/1")[1], encoding="utf-8")
+        self.assertEqual(2, mini_agent("compare", "--merge", share, "--fail-on", "lost-fact")[0])
 
     def test_what_was_not_measured_breaks_no_bound(self):
         """A session without far evidence has no far recall."""

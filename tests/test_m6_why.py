@@ -114,6 +114,33 @@ class ShowTest(unittest.TestCase):
         self.assertIn("tool read_file, shortened, ", out)
         self.assertNotIn("[0] #0 system", out)
 
+    def test_another_agents_log_is_shown_as_it_was_or_under_a_policy(self):
+        """A row a step; with a policy the view that it would have sent."""
+        log = ROOT / "workspace" / "sessions" / "rename.json"
+        status, out, _ = mini_agent("show", log)
+        self.assertEqual(0, status)
+        self.assertTrue(out.startswith("rename.json as it was recorded\nstep  sent        what"))
+        call = ("show", log, "--policy", "clip", "--window", "2000")
+        rows = mini_agent(*call)[1].splitlines()
+        self.assertEqual(("rename.json under clip at 2000", len(out.splitlines())),
+                         (rows[0], len(rows)))
+        changed = next(row.split() for row in rows if "tool_result_clipping" in row)
+        step, sent = changed[:2]
+        shown = mini_agent(*call, "--step", step, "--diff")[1]
+        self.assertIn(f" messages, {sent} tokens\n", shown.splitlines(keepends=True)[0])
+        self.assertIn("tool_result_clipping (threshold): ", shown)
+
+    def test_a_file_of_several_sessions_is_shown_by_name(self):
+        """Only those that have the step need it."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        path = folder / "two.jsonl"
+        turn = [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
+        path.write_text("".join(json.dumps({"messages": turn * number}) + "\n"
+                                for number in (1, 2)), encoding="utf-8")
+        status, out, _ = mini_agent("show", path, "--step", "1")
+        self.assertEqual((0, 2, 1), (status, out.count("two.jsonl"), out.count("step 1:")))
+        self.assertEqual(2, mini_agent("show", path, "--step", "2")[0])
+
     def test_a_step_that_is_not_there_is_one_line(self):
         """With the steps that are."""
         status, out, err = mini_agent("show", REFERENCE, "--step", "99")

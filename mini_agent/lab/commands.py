@@ -20,8 +20,50 @@ Add = Callable[..., argparse.ArgumentParser]  # cli.add_command
 
 def add_commands(commands: Any, add: Add) -> None:
     """All commands of the lab."""
-    for command in (_add_compare, _add_why, _add_check, _add_convert):
+    for command in (_add_show, _add_compare, _add_why, _add_check, _add_convert):
         command(commands, add)
+
+
+def _add_show(commands: Any, add: Add) -> None:
+    parser = add(commands, "show", "show the steps of a trace, or what was sent at one",
+                 "traces/reference/m3-trace.jsonl --step 4 --diff", _show)
+    parser.add_argument("trace", metavar="TRACE",
+                        help="a trace (TRACE#2 is its sub-agent 2), or a session of another agent")
+    parser.add_argument("--step", type=int, metavar="N", help="all that was sent at this step")
+    parser.add_argument("--diff", action="store_true", help="only what changed since the last")
+    _add_replay(parser)
+
+
+def _add_replay(parser: argparse.ArgumentParser) -> None:
+    """The options of a command that may replay the session first."""
+    parser.add_argument("--policy", default="", help="replay the session under this policy first")
+    parser.add_argument("--window", metavar="N", default="32k",
+                        help="the window of the replay (default: %(default)s)")
+    parser.add_argument("--workspace", default="", metavar="DIR",
+                        help="a task file is run in a copy of it (default: in an empty folder, "
+                        "without commands)")
+
+
+def _show(options: argparse.Namespace) -> int:
+    from ..hostile import printable
+    from ..subagents.trails import find_trace
+    from ..trace import read_trace
+    from .look import is_trace
+    from .show import show_step, show_steps, show_trace
+
+    replayed = options.policy, options.window, options.workspace
+    if options.step is not None or options.diff:
+        lines = show_step(options.trace, options.step, options.diff, *replayed)
+    elif options.policy or not is_trace(str(find_trace(options.trace))):
+        lines = show_steps(options.trace, *replayed)
+    else:
+        trace = read_trace(find_trace(options.trace))
+        if trace.warning:
+            print(f"mini-agent: {printable(trace.warning)}", file=sys.stderr)
+        lines = show_trace(trace, options.trace)
+    for line in lines:
+        print(printable(line))
+    return 0
 
 
 def _add_compare(commands: Any, add: Add) -> None:
@@ -69,12 +111,7 @@ def _add_why(commands: Any, add: Add) -> None:
                  'traces/m3-trace.jsonl "N170"', _why)
     parser.add_argument("trace", metavar="TRACE", help="a trace, or a session of another agent")
     parser.add_argument("text", metavar="TEXT")
-    parser.add_argument("--policy", default="", help="replay the session under this policy first")
-    parser.add_argument("--window", metavar="N", default="32k",
-                        help="the window of the replay (default: %(default)s)")
-    parser.add_argument("--workspace", default="", metavar="DIR",
-                        help="a task file is run in a copy of it (default: in an empty folder, "
-                        "without commands)")
+    _add_replay(parser)
     parser.add_argument("--json", action="store_true", help="print all that is known as JSON")
 
 

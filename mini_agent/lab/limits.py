@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import UsageError
+
 FAILURES = ("lost-fact", "law", "overflow")
 
 
@@ -21,6 +23,21 @@ class Limits:
     max_peak: int | None = None
     min_recall: float | None = None
     fail_on: tuple[str, ...] = ()
+
+    def check(self, facts: Sequence[str], evidence: bool) -> None:
+        """`UsageError` for a bound that nothing could ever break, or nothing keep."""
+        if self.max_peak is not None and self.max_peak < 1:
+            raise UsageError(f"every request is over {self.max_peak} tokens", place="--max-peak",
+                             value=self.max_peak, remedy="give a positive number")
+        if self.min_recall is not None and not 0 <= self.min_recall <= 1:
+            raise UsageError(f"no recall is {self.min_recall}", place="--min-recall",
+                             value=self.min_recall, remedy="give a share from 0 to 1")
+        if self.min_recall is not None and not evidence:
+            raise UsageError("without the evidence there is no recall to bound",
+                             place="--min-recall", remedy="leave --no-evidence out")
+        if "lost-fact" in self.fail_on and not facts:
+            raise UsageError("there is no fact that could be lost", place="--fail-on",
+                             value="lost-fact", remedy="give one with --fact")
 
     def broken(self, rows: Sequence[Mapping[str, Any]], policies: Sequence[str]) -> Iterator[str]:
         """A sentence for each bound that a row breaks."""

@@ -38,10 +38,12 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     """Exit status 0, 1 (a bound is broken), 2 (a file could not be read) or 130."""
     limits = _limits(options)
     paths, plan, results, interrupted = (
-        (*merge(options.merge), False) if options.merge else _work(options, err))
+        (*merge(options.merge), False) if options.merge else _work(options, limits, err))
+    limits.check(plan.facts, plan.evidence)  # of shares this is known only now
     if options.shard:
         out.write(json.dumps({"compare": SHARE_FORMAT, "shard": options.shard, "paths": paths,
-                              "plan": asdict(plan), "results": results},
+                              "plan": asdict(plan), "results": results,
+                             **({"interrupted": True} if interrupted else {})},
                              ensure_ascii=False) + "\n")
         return 130 if interrupted else 0
     good = [result for result in results if "rows" in result]
@@ -67,7 +69,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     return 2 if wrong else 1 if broken else 0
 
 
-def _work(options: argparse.Namespace, err: TextIO) -> tuple[list[str], Plan, list[Result], bool]:
+def _work(options: argparse.Namespace, limits: Limits, err: TextIO) -> tuple[list[str], Plan, list[Result], bool]:
     """Paths, plan, results so far, and whether an interrupt came."""
     if not options.sessions:
         raise UsageError("there is no session to compare", place="SESSION",
@@ -77,6 +79,7 @@ def _work(options: argparse.Namespace, err: TextIO) -> tuple[list[str], Plan, li
                          remedy="give 1 or more")
     plan = _plan(options)
     plan.check()
+    limits.check(plan.facts, plan.evidence)
     sources = find_sources(options.sessions)
     if options.shard:
         sources = shard(sources, options.shard)
@@ -112,10 +115,14 @@ def _facts(given: Sequence[str]) -> tuple[str, ...]:
             facts.append(text)
             continue
         try:
-            facts += read_file(text[1:]).decode("utf-8").splitlines()
+            found = read_file(text[1:]).decode("utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError("the file of facts cannot be read", place=text[1:],
                              remedy="give a text file with a fact a line") from error
+        if not any(map(str.strip, found)):
+            raise UsageError("there is no fact in this file", place=text[1:],
+                             remedy="give a text file with a fact a line")
+        facts += found
     return tuple(dict.fromkeys(fact for fact in facts if fact.strip()))
 
 
@@ -137,6 +144,9 @@ def merge(paths: Sequence[str]) -> tuple[list[str], Plan, list[Result]]:
         if (share["plan"], share["paths"]) != (first["plan"], first["paths"]):
             raise UsageError("this share is of another comparison", place=path,
                              remedy="merge shares of one and the same call")
+        if share.get("interrupted"):
+            raise UsageError("this share was interrupted, it has not all of its files",
+                             place=path, remedy=f"do --shard {share['shard']} again")
     of = int(first["shard"].partition("/")[2])
     if numbers != sorted(f"{number}/{of}" for number in range(1, of + 1)):
         raise UsageError(f"shares {', '.join(numbers)} are not all {of} of them, each once",

@@ -8,7 +8,8 @@ characters are shown as escapes: what a tool printed must not reach the terminal
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from ..compression.view import Entry, View
 from ..errors import UsageError
@@ -16,7 +17,7 @@ from ..hostile import printable
 from ..messages import calls_of
 from ..rhythm import rows, spans
 from ..trace import Trace
-from .look import steps_at
+from .look import steps_at, tokens_of
 from .steps import Taken, views
 
 INDENT = "    "
@@ -47,17 +48,34 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
         yield f"ended at step {end.get('step')}: {end.get('reason')}"
 
 
-def show_step(path: str, step: int | None, diff: bool) -> Iterator[str]:
+def show_steps(path: str, policy: str, window: str, workspace: str) -> Iterator[str]:
+    """The lines about a session that is replayed: a row a step, with its changes."""
+    for name, steps, _ in steps_at(path, policy, window, workspace, below=False):
+        under = f"under {policy} at {tokens_of(window)}" if policy else "as it was recorded"
+        yield f"{name} {under}"
+        yield "step  sent        what happened"
+        for taken, view in views(steps):
+            told = "; ".join(_told(record["payload"]) for record in taken.changes)
+            sent = f"{view.tokens} ({len(view)})"
+            yield f"{taken.step:>4}  {sent:<12}{told}".rstrip()
+
+
+def show_step(path: str, step: int | None, diff: bool, policy: str = "", window: str = "32k",
+              workspace: str = "") -> Iterator[str]:
     """The lines about one step, or with `diff` about what each step changed.
 
-    Raises `UsageError` where there is no such step.
+    A trace shows what its run sent; with a policy, and for any other log, the session is
+    replayed first. Raises `UsageError` where no session of the file has such a step.
     """
-    for _, steps, _ in steps_at(path, below=False):
-        if step is not None and all(taken.step != step for taken in steps):
-            last = max((taken.step for taken in steps), default=None)
-            raise UsageError(f"there is no step {step}", place=path, value=step,
-                             remedy="no model was called in it" if last is None
-                             else f"steps are 0 to {last}")
+    found = list(steps_at(path, policy, window, workspace, below=False))
+    taken = [one.step for _, steps, _ in found for one in steps]
+    if step is not None and step not in taken:
+        raise UsageError(f"there is no step {step}", place=path, value=step,
+                         remedy=f"steps are 0 to {max(taken)}" if taken
+                         else "no model was called in it")
+    for name, steps, _ in found:
+        if len(found) > 1:
+            yield f"{name}:"
         yield from _lines(steps, step, diff)
 
 
@@ -78,9 +96,7 @@ def _whole(view: View) -> Iterator[str]:
 def _changed(before: Sequence[Entry], view: View, taken: Taken) -> Iterator[str]:
     """What left the view (-), what came (+), each change of the step first."""
     for record in taken.changes:
-        payload = record["payload"]
-        yield (f"{INDENT}{payload['strategy']} ({payload['trigger']}): "
-               f"{payload['before_tokens']} -> {payload['after_tokens']} tokens")
+        yield INDENT + _told(record["payload"])
     old, new = {id(entry) for entry in before}, {id(entry) for entry in view.entries}
     for at, entry in enumerate(before):
         if id(entry) not in new:
@@ -88,6 +104,12 @@ def _changed(before: Sequence[Entry], view: View, taken: Taken) -> Iterator[str]
     for at, entry in enumerate(view.entries):
         if id(entry) not in old:
             yield from _entry(f"+ [{at}]", entry)
+
+
+def _told(payload: Mapping[str, Any]) -> str:
+    """A change in a few words."""
+    return (f"{payload['strategy']} ({payload['trigger']}): "
+            f"{payload['before_tokens']} -> {payload['after_tokens']} tokens")
 
 
 def _entry(mark: str, entry: Entry) -> Iterator[str]:
