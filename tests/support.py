@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import resource
@@ -12,10 +13,11 @@ import sys
 import tempfile
 import unittest
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from mini_agent import cli
 from mini_agent.loop import Outcome
 from mini_agent.runner import govern, run_task
 from mini_agent.tasks import load_task
@@ -88,3 +90,11 @@ def full_disk(size: int) -> Iterator[None]:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, before)
+
+
+def called(*arguments: object) -> tuple[int, str, str]:
+    """A command in this process, which is faster: its status, standard output and error."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = cli.main([*map(str, arguments)])
+    return status, out.getvalue(), err.getvalue()

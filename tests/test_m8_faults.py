@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import copy
-import io
 import json
 import random
 import re
 import unittest
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from mini_agent import cli
 from mini_agent.errors import MiniAgentError, TaskFileError, TraceError
 from mini_agent.hostile import DEEPEST, loads, printable
 from mini_agent.lab.check import check_file
@@ -23,7 +20,7 @@ from mini_agent.lab.why import explain, lines
 from mini_agent.runner import govern, run_task
 from mini_agent.tasks import load_task
 from mini_agent.trace import line, read_trace
-from tests.support import ROOT, FolderTest, mini_agent
+from tests.support import ROOT, FolderTest, called, mini_agent
 from tests.test_m5_session import places_in
 
 REFERENCE = ROOT / "traces" / "reference" / "m3-trace.jsonl"
@@ -190,7 +187,8 @@ class StrangeTextTest(FolderTest):
                            "--fact", text, "--evidence", "--html", page),
                           ("compare", trace, "--policy", "clip", "--fact", text, "--csv")):
                 with self.subTest(at, command=words[0]):
-                    status, shown = self._called(*map(str, words))
+                    status, out, err = called(*words)
+                    shown = out + err
                     self.assertEqual(0, status, shown[-300:])
                     shown.encode("utf-8")
                     if words[0] != "convert" and words[-1] != "--csv":
@@ -198,12 +196,6 @@ class StrangeTextTest(FolderTest):
             data = re.search(r'<script type="application/json"[^>]*>(.*?)</script>',
                              page.read_text(encoding="utf-8"), re.DOTALL)
             self.assertEqual([text], json.loads(data[1])["facts"])
-
-    def _called(self, *arguments: str) -> tuple[int, str]:
-        """The status of a command, and all that it said."""
-        out = io.StringIO()
-        with redirect_stdout(out), redirect_stderr(out):
-            return cli.main(arguments), out.getvalue()
 
     def test_lone_surrogates_in_a_trace_become_a_mark(self) -> None:
         """What was read can be written again, by whoever goes on with it."""

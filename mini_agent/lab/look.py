@@ -7,7 +7,6 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from ..disk import LARGEST
 from ..errors import UsageError
 from ..messages import Message
 from ..subagents.trails import family_of, find_trace
@@ -19,6 +18,7 @@ from .sessions import open_sessions
 from .steps import Taken, steps_of_replay, steps_of_trace
 from .taskrun import run_in_copy
 
+FIRST = 1 << 24  # bytes of a first line that are looked at
 Looked = tuple[str, Sequence[Taken], Sequence[Message]]
 
 
@@ -52,7 +52,7 @@ def is_trace(path: str) -> bool:
     """Whether the first line of a file is a record of ours."""
     try:
         with open(path, "rb") as file:
-            parse_record(file.readline(LARGEST))
+            parse_record(file.readline(FIRST))
     except OSError as error:
         raise UsageError(f"the file cannot be read ({error.strerror})", place=path,
                          remedy="name a trace or a recorded session") from error
