@@ -4,10 +4,11 @@ import copy
 import json
 import tempfile
 import unittest
+from collections import Counter
 from pathlib import Path
 
 from mini_agent.errors import UsageError
-from mini_agent.lab.check import check_file
+from mini_agent.lab.check import MENDED, check_file
 from mini_agent.lab.convert import records_of
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.messages import assistant, call, system, tool_result, user
@@ -143,7 +144,7 @@ class TranscriptTest(unittest.TestCase):
         self.assertEqual(["message 3: transcript: the call id 'a' was used before"],
                          self.check(good + good[1:]))
         self.assertEqual(
-            ["transcript: 1 calls without a result",
+            ["message 3: transcript: the call 'b' has no result",
              "message 3: transcript: the arguments of 'b' are no JSON object"],
             self.check([*good, {"role": "assistant", "tool_calls": [bad]}]))
         self.assertEqual(["message 3: transcript: an empty user message"],
@@ -151,6 +152,52 @@ class TranscriptTest(unittest.TestCase):
         huge = "x" * 400_001
         self.assertEqual(["message 3: transcript: 400001 characters in one message"],
                          self.check([*good, {"role": "user", "content": huge}]))
+
+    def test_what_a_reader_mends_is_told_with_its_place(self):
+        """A line for each, at the message that came of it; as many as the notes count."""
+        def result(name, text="r"):
+            return {"role": "tool", "tool_call_id": name, "content": text}
+
+        def calls(*names):
+            return {"role": "assistant", "tool_calls": [
+                {"id": name, "type": "function", "function": {"name": "t", "arguments": "{}"}}
+                for name in names]}
+
+        for messages, told in (
+                ([calls("a"), result("a"), result("a", "again")],
+                 "message 1: transcript: a second result of the call 'a'"),
+                ([calls("a"), result("a"), result("q")],
+                 "message 3: transcript: a result without its call 'q'"),
+                ([calls("a", "b"), result("b")], "message 1: transcript: the call 'a' has no result"),
+                ([calls("a"), {"role": "user", "content": "wait"}, result("a")],
+                 "message 3: transcript: it stands between a call and its result"),
+                ([{"role": "assistant", "content": "x"}, {"role": "system", "content": "late"}],
+                 "message 2: transcript: a system message that is not the first"),
+                ([{"role": "assistant", "content": ""}, {"role": "assistant", "content": "x"}],
+                 "message 1: transcript: a message without text and calls stood before it")):
+            with self.subTest(told):
+                self.assertEqual([told], self.check([{"role": "user", "content": "u"}, *messages]))
+
+    def test_every_mending_has_its_place(self):
+        """Of all formats: what the notes count of it, and no more, is told."""
+        folder = ROOT / "tests" / "data" / "sessions" / "valid"
+        for path in sorted(folder.iterdir()):
+            if path.name.endswith(".expected.json"):
+                continue
+            for session in open_sessions(path):
+                with self.subTest(session.name):
+                    self.assertEqual({note: number for note, number in session.notes.items()
+                                      if note in MENDED},
+                                     Counter(fault.note for fault in session.mended))
+
+    def test_bytes_that_are_no_text_are_told_with_their_line(self):
+        """Not those of a log that quotes the sign for them itself."""
+        path = self.folder / "bad.jsonl"
+        path.write_bytes('{"messages": [{"role": "user", "content": "\ufffd"}]}\n'.encode()
+                         + b'{"messages": [{"role": "user", "content": "\xff"}]}\n')
+        found = [text for text in check_file(str(path)) if "UTF-8" in text]
+        self.assertEqual(1, len(found))
+        self.assertIn("line 2: transcript: bytes that are no UTF-8", found[0])
 
     def test_lines_that_cannot_be_read_are_findings(self):
         """With the number of the line."""

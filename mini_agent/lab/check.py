@@ -22,16 +22,20 @@ from ..subagents.trails import child_trace, find_trace
 from ..trace import parse_record, read_trace, trace_folder
 from .sessions import Session, open_sessions
 
-# What readers mend and count, of that which is a fault of the log; the rest is its form.
+# What readers mend of that which is a fault of the log, by the name that counts it.
 MENDED = {
-    "missing_results": "calls without a result", "orphan_results": "results without their call",
-    "doubled_results": "second results of one call", "early_results": "results before their call",
-    "late_results": "results that came late", "stray_results": "results of no step",
-    "held_back": "messages between a call and its result",
-    "calls_not_requested": "calls that no message made",
-    "late_systems": "system messages that are not the first",
-    "empty_messages": "messages without text and calls", "duplicates": "records that stand twice",
-    "lines_with_bad_bytes": "lines that are no UTF-8",
+    "missing_results": "the call{id} has no result",
+    "orphan_results": "a result without its call{id}",
+    "doubled_results": "a second result of the call{id}",
+    "early_results": "the result of the call{id} stands before it",
+    "late_results": "the result of a call before it came only behind it",
+    "stray_results": "a result of no step, of the call{id}",
+    "held_back": "it stands between a call and its result",
+    "calls_not_requested": "a call{id} that no message made",
+    "late_systems": "a system message that is not the first",
+    "empty_messages": "a message without text and calls stood before it",
+    "duplicates": "a record{id} stands twice",
+    "lines_with_bad_bytes": "bytes that are no UTF-8",
 }
 
 
@@ -113,9 +117,9 @@ def _check_session(path: str, session: Session) -> Iterator[str]:
     name = f"{path}{session.name.removeprefix(Path(path).name)}"
     for fault in session.unreadable:
         yield f"{path}:{fault.line}: transcript: {fault.what}"
-    for note, number in session.notes.items():
-        if note in MENDED:
-            yield f"{name}: transcript: {number} {MENDED[note]}"
+    for fault in session.mended:
+        about = f" {fault.what!r}" if fault.what else ""
+        yield f"{name}: {fault.place}: transcript: {MENDED[fault.note].format(id=about)}"
     ids: set[str] = set()
     for at, message in enumerate(session.messages):
         for kind, text in lint_message(message, ids, first=at == 0):

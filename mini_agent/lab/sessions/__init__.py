@@ -17,7 +17,7 @@ from ...errors import UsageError
 from ...subagents.trails import children_of, find_trace
 from .anthropic import Anthropic
 from .atif import Atif
-from .base import Counts, HostCompression, Reader, Session, Unreadable, total_counts
+from .base import Counts, HostCompression, Mended, Reader, Session, Unreadable, total_counts
 from .claude_code import ClaudeCode
 from .codex import Codex
 from .copilot import Copilot
@@ -67,6 +67,10 @@ def open_sessions(path: str | Path,
         raise UsageError(f"a {reader.name} file without messages{broken}", place=str(path),
                          value=0, remedy="give a recorded session")
     sessions[0].unreadable = sorted(document.unreadable, key=lambda lost: lost.line)
+    if document.bad_lines:
+        sessions[0].notes["lines_with_bad_bytes"] = len(document.bad_lines)
+        sessions[0].mended += [Mended(f"line {line}", "lines_with_bad_bytes")
+                               for line in document.bad_lines]
     if len(sessions) < len(found):
         sessions[0].notes["sessions_without_messages"] = len(found) - len(sessions)
     _name_apart(sessions)

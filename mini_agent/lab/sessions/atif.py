@@ -89,9 +89,9 @@ def _system(log: Log, step: dict[str, Any]) -> bool:
         return True
     if stray and "content" in observation:
         log.count(chars=text.chars)
-        log.notes["stray_results"] += 1
         success = dict_of(observation.get("result")).get("success")
         log.result(stray[1], flat(observation["content"]), counted=False,
+                   fault=("stray_results", stray[1]),
                    error=failed() if success is False else None)
     else:
         log.system(text)

@@ -43,6 +43,16 @@ class Unreadable:
     what: str
 
 
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What of the log did not fit together: the `note` that counts it, its place in the
+    session ("message 3", an index, or "line 12" of the file), and the id it is about."""
+
+    place: str
+    note: str
+    what: str = ""
+
+
 @dataclass(slots=True)
 class Counts:
     """Size of a log as its format writes it, of what the model could see.
@@ -67,7 +77,7 @@ class Session:
 
     `steps[i]` is the step of `messages[i]`; `injected` are the indexes of user
     messages that the host wrote, not a person; `notes` counts what was mended or
-    left out, by name.
+    left out, by name, and `mended` tells where.
     """
 
     name: str
@@ -77,6 +87,7 @@ class Session:
     host_compressions: list[HostCompression] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
     notes: dict[str, int] = field(default_factory=dict)
+    mended: list[Mended] = field(default_factory=list)
     injected: set[int] = field(default_factory=set)
     seen: Counts = field(default_factory=Counts)
 

@@ -98,6 +98,8 @@ class _Reading:
         content = record["message"].get("content")
         uuid = text_of(record.get("uuid"))
         if uuid and uuid in self.contents and self.contents[uuid] == content:
+            for piece in self.log.pieces[-1:]:
+                piece.faults.append(("duplicates", uuid))
             with self.log.aside("duplicates"):
                 self._message(record, content)
         elif record.get("isCompactSummary") is True:

@@ -101,9 +101,9 @@ class _Reading:
         if call_id in self.calls:
             return
         self.calls.add(call_id)
-        self.log.notes["calls_not_requested"] += 1
         call = RawCall(call_id, text_of(data.get("toolName")), data.get("arguments"))
-        self.log.assistant(calls=[call], key=self.key, counted=False)
+        self.log.assistant(calls=[call], key=self.key, counted=False,
+                           fault=("calls_not_requested", call_id))
 
     def _completed(self, data: dict[str, Any]) -> None:
         self.log.message()

@@ -62,7 +62,7 @@ class Document:
         self.name = self.place = name
         self.size = len(data)
         self.unreadable: list[Unreadable] = []
-        self.bad_bytes = 0
+        self.bad_lines: list[int] = []  # that have bytes which are no UTF-8
         self._wrong = ""
         self._data = data.removeprefix(_BOM)
 
@@ -115,7 +115,8 @@ class Document:
         text = _text(self._data)
         try:
             value = values[0] if not self._wrong else loads(text)
-            self.bad_bytes = text.count("\ufffd") - self._data.count(_REPLACED)
+            self.bad_lines = [number for number, raw in enumerate(self._lines(), start=1)
+                              if _is_bad(raw)] if _is_bad(self._data) else []
             self._data = b""
             return value
         except json.JSONDecodeError as error:
@@ -143,10 +144,11 @@ class Document:
             values = self.value if isinstance(self.value, list) else [self.value]
             yield from enumerate(values, start=1)
             return
-        self.bad_bytes = 0
+        self.bad_lines.clear()
         for number, raw in enumerate(self._lines(), start=1):
             text = _text(raw)
-            self.bad_bytes += text.count("\ufffd") - raw.count(_REPLACED)
+            if _is_bad(raw):
+                self.bad_lines.append(number)
             values, wrong = parse_line(text)
             for value in values:
                 yield number, value
@@ -164,6 +166,11 @@ class Document:
     def skip(self, line: int, what: str) -> None:
         """A reader cannot use a record: count and name it."""
         self.unreadable.append(Unreadable(line, what))
+
+
+def _is_bad(raw: bytes) -> bool:
+    """Whether there are bytes that are no UTF-8."""
+    return not raw.isascii() and _text(raw).count("\ufffd") > raw.count(_REPLACED)
 
 
 def kind_of(value: Any) -> str:

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from ...messages import Message, assistant, clean, system, tool_result, user
 from ...texts import LANGUAGES, language_of
-from .base import MISSING_RESULT, HostCompression, Session
+from .base import MISSING_RESULT, HostCompression, Mended, Session
 from .document import Document
 from .log import Log, Piece, failed
 from .pairing import Unit, joined, merged, pair
@@ -42,8 +42,6 @@ def finish(log: Log, document: Document, name: str = "") -> Session:
     session = Session(f"{document.name}#{part}" if part else document.name, log.format,
                       seen=log.counts)
     _write(session, units, log)
-    if document.bad_bytes:
-        log.notes["bad_bytes"] = document.bad_bytes
     session.notes = {note: number for note, number in sorted(log.notes.items()) if number}
     return session
 
@@ -54,24 +52,33 @@ def _write(session: Session, units: list[Unit], log: Log) -> None:
     language = LANGUAGES.index(language_of(first))
     steps: list[int | None] = []
     answered = -1
-    for unit in _without_systems(units, log):
+    for unit in _without_systems(units, log, session):
         if unit.piece.role == "mark":
             session.host_compressions.append(HostCompression(
                 len(session.messages), log.format, unit.piece.tokens, unit.piece.text))
             continue
         answered = max(answered, unit.last_answer)
-        log.notes["held_back"] += unit.piece.role == "user" and unit.place < answered
+        if unit.piece.role == "user" and unit.place < answered:
+            log.fault(unit.piece, "held_back")
         if unit.piece.injected:
             session.injected.add(len(session.messages))
+        at = len(session.messages)
         for step, message in _messages(unit, log, language):
             session.messages.append(message)
             steps.append(step)
+        session.mended += _places(unit.piece, at)
     derived = _steps(session.messages)
     session.steps = [mine if given is None else given for given, mine in zip(steps, derived)]
 
 
-def _without_systems(units: list[Unit], log: Log) -> Iterator[Unit]:
-    """The units to write, with one system message at most, at the start."""
+def _places(piece: Piece, at: int) -> list[Mended]:
+    """What was mended at a piece that stands, or would have stood, at a message."""
+    return [Mended(f"message {at}", *fault) for fault in piece.faults]
+
+
+def _without_systems(units: list[Unit], log: Log, session: Session) -> Iterator[Unit]:
+    """The units to write, with one system message at most, at the start; what is before
+    them is in `session` already."""
     head = [unit for unit in units if not unit.used]
     start = next((at for at, unit in enumerate(head) if unit.piece.role != "system"), len(head))
     text = "\n\n".join(filter(None, dict.fromkeys(unit.piece.text for unit in head[:start])))
@@ -85,12 +92,13 @@ def _without_systems(units: list[Unit], log: Log) -> Iterator[Unit]:
                 log.notes["repeated_systems"] += 1
                 continue
             unit.piece = Piece("user", piece.text, injected=True, step=piece.step)
-            log.notes["late_systems"] += 1
+            log.fault(unit.piece, "late_systems")
         elif piece.role == "tool":
-            log.notes["orphan_results"] += 1
+            log.fault(piece, "orphan_results", piece.call_id)
             piece.injected = True
         elif not piece.text and not piece.calls and piece.role != "mark":
-            log.notes["empty_messages"] += 1
+            log.fault(piece, "empty_messages")
+            session.mended += _places(piece, len(session.messages))
             continue
         yield unit
 
@@ -110,7 +118,7 @@ def _messages(unit: Unit, log: Log, language: int) -> Iterator[tuple[int | None,
         yield piece.step, assistant(piece.text, piece.calls, piece.opaque)
         for made, answer in zip(piece.calls, unit.answers):
             if answer is None:
-                log.notes["missing_results"] += 1
+                log.fault(piece, "missing_results", made["id"])
                 answer = Piece("tool", _MISSING[language],
                                error=failed(_MISSING[language], MISSING_RESULT), step=piece.step)
             yield answer.step, tool_result(made["id"], made["name"], answer.text, answer.error)

@@ -47,6 +47,7 @@ class Piece:
     injected: bool = False
     step: int | None = None
     tokens: int | None = None
+    faults: list[tuple[str, str]] = field(default_factory=list)  # (note, id): what is mended
 
 
 def failed(message: str = "", code: str = "TOOL_FAILED") -> Error:
@@ -80,6 +81,11 @@ class Log:
         finally:
             self._keep = before
 
+    def fault(self, piece: Piece, note: str, what: str = "") -> None:
+        """Something of the log is mended at this piece."""
+        self.notes[note] += 1
+        piece.faults.append((note, what))
+
     def message(self, number: int = 1) -> None:
         """The log has one more message."""
         self.counts.messages += number
@@ -103,7 +109,7 @@ class Log:
 
     def assistant(self, text: str | Flat = "", calls: Sequence[RawCall] = (), *, key: str = "",
                   opaque: tuple[str, Mapping[str, Any]] | None = None,
-                  counted: bool = True) -> None:
+                  counted: bool = True, fault: tuple[str, str] | None = None) -> None:
         """A piece of an assistant message; `opaque` is (provider, signed reasoning)."""
         piece = Piece("assistant", self._text(text, counted), key)
         for made in calls:
@@ -114,6 +120,8 @@ class Log:
                 self.count(calls=1, chars=len(spelt))
         if opaque:
             self.seal(piece, opaque[0], [opaque[1]])
+        if fault:
+            self.fault(piece, *fault)
         self._add(piece)
 
     def seal(self, piece: Piece, provider: str, blocks: Any) -> None:
@@ -124,12 +132,16 @@ class Log:
             self.notes["reasoning_dropped"] += 1
 
     def result(self, call_id: str, text: str | Flat, *, name: str = "",
-               error: Error | None = None, counted: bool = True) -> None:
+               error: Error | None = None, counted: bool = True,
+               fault: tuple[str, str] | None = None) -> None:
         """The result of a call; of two for one call the last stands."""
         made = self._text(text, False)
         if counted:
             self.count(results=1, chars=text.chars if isinstance(text, Flat) else len(text))
-        self._add(Piece("tool", made, call_id=call_id, name=name, error=error))
+        piece = Piece("tool", made, call_id=call_id, name=name, error=error)
+        if fault:
+            self.fault(piece, *fault)
+        self._add(piece)
 
     def compression(self, kind: str, tokens: int | None = None) -> None:
         """The host compressed its context here."""

@@ -59,6 +59,8 @@ class _Joint:
                 self.calls[made["id"]] = made
                 if piece is not self.piece:
                     self.piece.calls.append(made)
+        if piece is not self.piece:
+            self.piece.faults += piece.faults
         for provider, blocks in piece.opaque.items():
             fresh = [block for block in blocks if dumped(block) not in self.sealed]
             self.sealed.update(map(dumped, fresh))
@@ -77,7 +79,8 @@ def joined(log: Log) -> list[Unit]:
             units.append(Unit(piece, place))
         if piece.key:
             joint = joint or joints.setdefault(piece.key, _Joint(piece))
-            log.notes["duplicates"] += joint.add(piece)
+            for _ in range(joint.add(piece)):
+                log.fault(joint.piece, "duplicates")
     for joint in joints.values():
         joint.piece.text = glue(joint.texts)
     return units
@@ -107,7 +110,7 @@ class _Pairing:
                 queues.append(deque())
             queues[-1].append(slot)
             if self.early.get(call_id):
-                self.log.notes["early_results"] += 1
+                self.log.fault(unit.piece, "early_results", call_id)
                 self._give(slot, self.early[call_id].popleft())
 
     def answer(self, result: Unit) -> None:
@@ -150,8 +153,10 @@ class _Pairing:
 
     def _give(self, slot: _Slot, result: Unit) -> None:
         unit = slot.unit
-        self.log.notes["doubled_results"] += not slot.open
+        if not slot.open:
+            self.log.fault(unit.piece, "doubled_results", unit.piece.calls[slot.number]["id"])
         unit.answers[slot.number] = result.piece
+        unit.piece.faults += result.piece.faults
         unit.last_answer = max(unit.last_answer, result.place)
         self.done[unit.piece.calls[slot.number]["id"]] = slot
         result.used = True
@@ -179,7 +184,8 @@ def merged(units: list[Unit], log: Log) -> list[Unit]:
             run.append(unit)
             log.notes["merged_messages"] += 1
         else:
-            log.notes["late_results"] += early
+            if early:
+                log.fault(unit.piece, "late_results")
             made += [_one(run, log)] if run else []
             run = [unit]
         answered = max(answered, unit.last_answer)
@@ -194,6 +200,7 @@ def _one(run: list[Unit], log: Log) -> Unit:
         for unit in run[1:]:
             first.piece.calls += unit.piece.calls
             first.answers += unit.answers
+            first.piece.faults += unit.piece.faults
             for provider, blocks in unit.piece.opaque.items():
                 known = first.piece.opaque.setdefault(provider, [])
                 if isinstance(known, list) and isinstance(blocks, list):
