@@ -46,6 +46,20 @@ class CountedTest(unittest.TestCase):
                 self.assertEqual(name == "keep_head", not made)
                 self.assertLessEqual(played.estimate.characters, 1.05 * there + sum(made))
 
+    def test_the_nth_summary_counts_what_is_new(self):
+        """Late in a session no more characters than early, under every shape of summary: the
+        parts of the last time are not counted, nor looked through, again."""
+        messages = session(360)
+        for name in ("layered", "segmented", "stages", "two_layer", "tail_summary", "handoff_form"):
+            played = Recording("s", "s", messages, estimator("runs"))
+            seen: list[int] = []
+            replay(played, [Trial(played, find_policy(name), 12_000, [])],
+                   lambda at: seen.append(played.estimate.characters))
+            early, late = seen[180] - seen[90], seen[-1] - seen[-91]
+            with self.subTest(name):
+                self.assertGreater(early, 0)
+                self.assertLess(late, 1.25 * early)
+
 
 def random_view(dice):
     """A view of user messages and of calls with one to three results."""
