@@ -37,6 +37,13 @@ def heading(section: str, texts: Texts) -> str:
     return MARK + SECTIONS[section][LANGUAGES.index(texts.language)]
 
 
+def own_lines(texts: Texts) -> frozenset[str]:
+    """Lines of a summary that the harness words, at any depth of heading: they quote nothing."""
+    heads = [heading(section, texts) for section in SECTIONS]
+    return frozenset([*heads, *(f"#{head}" for head in heads), texts("said_none"),
+                      texts("see_users")])
+
+
 def request(section: str, texts: Texts) -> str:
     """What a live model is told to put into a section."""
     return SECTIONS[section][2 + LANGUAGES.index(texts.language)]

@@ -13,12 +13,14 @@ from mini_agent.compression.policies import find_policy
 from mini_agent.compression.sheet import Pile, Sheet, bound, merge, render
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.store import MemoryShelf
+from mini_agent.compression.summariser import Summariser
 from mini_agent.compression.verify import Support, lacking, named
 from mini_agent.compression.window import ContextWindow
+from mini_agent.forms import FORMS, own_lines
 from mini_agent.messages import Message, assistant, call, system, tool_result, user
 from mini_agent.models.scripted import ScriptedModel
 from mini_agent.runner import governed_by
-from mini_agent.texts import Texts
+from mini_agent.texts import LANGUAGES, Texts
 from mini_agent.tokens import estimator
 from mini_agent.trace import Record, Tracer
 from tests.histories import random_messages
@@ -78,6 +80,20 @@ class LedgerTest(unittest.TestCase):
             ((1,), "## A_1\n- src/b.py and src/c.py, \"a word\"")])
         self.assertEqual(["A_1", "src/b.py", "src/c.py", "77", "a word"],
                          list(ledger.doubtful(history, "## B")))
+
+    def test_what_the_harness_words_is_no_invention_in_any_language(self) -> None:
+        """Headings and set phrases of every form; what a model writes under them is looked at."""
+        history = list(life(6))
+        for language in LANGUAGES:
+            texts = Texts(language)
+            for form in FORMS:
+                with self.subTest(language=language, form=form):
+                    made = Summariser(ScriptedModel([], (), texts), history, texts)
+                    names = made.gather(range(len(history)), form).doubtful(history, "")
+                    self.assertEqual([], Support().missing(names, history, range(len(history))))
+        own = own_lines(Texts("zh"))
+        ledger = Ledger.of("## 关键决定\n- 从未提到过\n### 关键决定\n## 另外一个标题", own)
+        self.assertEqual(["从未提到过", "另外一个标题"], list(ledger.doubtful((), "")))
 
     def test_bounding_is_the_plain_search(self) -> None:
         """Lines go one by one until it fits: what is skipped would have gone in any case."""

@@ -34,19 +34,20 @@ class _Part:
 
 
 class Ledger:
-    """Sections, the oldest line first. A line that is `none` gives way to any other."""
+    """Sections, the oldest line first. A line that is `none` gives way to any other; what
+    stands in `own` lines is nobody's claim."""
 
-    def __init__(self, none: str = "") -> None:
-        self._none = none
+    def __init__(self, none: str = "", own: frozenset[str] = frozenset()) -> None:
+        self._none, self._own = none, own
         self._given: list[tuple[Sequence[int], str]] = []
         self._parts: list[_Part] = []
         self._piles: dict[str, Pile] = {}
         self._nothing: dict[str, int] = {}  # so many parts have nothing to say in a section
 
     @classmethod
-    def of(cls, text: str) -> Ledger:
+    def of(cls, text: str, own: frozenset[str] = frozenset()) -> Ledger:
         """The ledger of a text that is no part of a longer one."""
-        return cls().become([((), text)])
+        return cls("", own).become([((), text)])
 
     def become(self, parts: Sequence[tuple[Sequence[int], str]]) -> Ledger:
         """Hold these (history indexes, text) and no others, in this order; returns itself."""
@@ -104,15 +105,17 @@ class Ledger:
         sections.pop(without, None)
         for number, finder in enumerate(FINDERS):
             for head, pile in sections.items():
-                yield from finder(head)
-                if pile is not self._piles[head]:
+                if head not in self._own:
+                    yield from finder(head)
+                if pile is not self._piles[head] and self._none not in self._own:
                     yield from finder(self._none)
                 for doubts in parts:
                     yield from doubts[head][number] if head in doubts else ()
 
     def _doubts(self, part: _Part, history: Sequence[Message]) -> dict[str, Doubts]:
         """By heading the names of a part's lines that its messages do not have."""
-        said = {head: "\n".join(self._piles[head].lines[lines.start:lines.stop])
+        said = {head: "\n".join(line for line in self._piles[head].lines[lines.start:lines.stop]
+                                if line not in self._own)
                 for head, lines in part.places.items()}
         names = {head: tuple(list(finder(text)) for finder in FINDERS)
                  for head, text in said.items()}

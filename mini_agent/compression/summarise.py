@@ -12,6 +12,7 @@ from functools import partial
 from typing import ClassVar
 
 from ..extract import clip
+from ..forms import own_lines
 from ..forms import heading
 from .attach import check_kinds
 from .chain import Node
@@ -83,7 +84,8 @@ class SegmentedSummary:
         return Ledger.of("\n".join(
             scene.texts("segment_title", first=node.first, last=node.last, count=node.messages)
             + "\n" + _of_the_model(node.text, scene).replace("## ", "### ")
-            for node in chain.nodes(self.fan_in, partial(merged, scene))))
+            for node in chain.nodes(self.fan_in, partial(merged, scene))),
+            own_lines(scene.texts))
 
 
 def _of_the_model(text: str, scene: Scene) -> str:

@@ -16,6 +16,7 @@ from operator import is_, itemgetter
 from typing import Any
 
 from ..errors import ModelError, PromptTooLongError, StrategyError, SummaryRefused
+from ..forms import own_lines
 from ..messages import Message, user
 from ..models.base import Model
 from ..texts import Texts
@@ -73,8 +74,9 @@ class Summariser:
         """The same as sections; of a form there is one ledger, which is kept and grows."""
         parts = self._parts.cut(indexes, self._limit)
         texts = self.each(parts, form)
-        ledger = self._ledgers.setdefault(form, Ledger(self._texts("said_none")))
-        return ledger.become(list(zip(parts, texts)))
+        if form not in self._ledgers:
+            self._ledgers[form] = Ledger(self._texts("said_none"), own_lines(self._texts))
+        return self._ledgers[form].become(list(zip(parts, texts)))
 
     def chain(self, indexes: Sequence[int], form: str, messages: int) -> Chain:
         """Summaries of segments of so many messages and more, each of whole groups."""
