@@ -147,6 +147,13 @@ class Checker:
         yield from self.original(said, entry)
         content, at, size = self.history[entry.stands_for[0]]["content"], 0, 0
         pieces: list[list[str]] = [[]]
+        gaps = [[found for key in ("clip_gap", "admitted_gap")
+                 if (found := self.patterns[key].fullmatch(row))] for row in self.body(rows)]
+        whole = [int(found["count"]) for gap in gaps for found in gap[:1]
+                 if found.re is self.patterns["clip_gap"]]
+        if len(whole) == sum(map(bool, gaps)) and (
+                int(said["kept"]) + sum(whole) != int(said["lines"])):
+            yield f"{sum(whole)} of its lines are left out"
         for row in self.body(rows):
             if any(self.patterns[gap].fullmatch(row) for gap in ("clip_gap", "admitted_gap")):
                 pieces.append([])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import unittest
 
 from mini_agent.compression.admission import Pieces, common_size
@@ -225,6 +226,7 @@ class Admission(unittest.TestCase):
             content = "\n".join(rng.choice(("", "}", "alpha_beta = gamma(delta)", "x" * 700,
                                             "many words " * 60, "  indented_name = 1"))
                                 for _ in range(rng.randint(1, 30)))
+            content += rng.choice(("", "\n"))
             history = [tool_result("c", "read", content)]
             index = HistoryIndex(history).grow()
             pieces = Pieces(content, index.lines[0], index)
@@ -233,6 +235,9 @@ class Admission(unittest.TestCase):
             kept = set(best[:rng.randint(0, len(best))])
             body, rows, chars = pieces.render(sorted(kept), texts)
             self.assertLessEqual(rows, len(rows_of(content)))
+            if "characters left out" not in body:
+                gaps = map(int, re.findall(r"^\[\.\.\. (\d+) lines left out", body, re.M))
+                self.assertEqual(rows + sum(gaps), len(rows_of(content)))
             shown = [line for line in body.split("\n") if "left out" not in line]
             self.assertLessEqual(chars, len(content))
             self.assertLessEqual(chars, sum(map(len, shown)) + len(shown))

@@ -137,7 +137,8 @@ class Pieces:
         rows = chars = end = 0
         for start, stop in self._ranges(best, texts):
             out += [self._mark(end, start, texts), content[start:stop]]
-            rows += content.count("\n", start, stop) + (end == 0 or "\n" in content[end:start])
+            rows += len(rows_of(content[start:stop])) - (
+                0 < end and "\n" not in content[end:start])
             chars += stop - start
             end = stop
         return "".join([*out, self._mark(end, len(content), texts)]), min(rows, self.rows), chars
@@ -160,7 +161,8 @@ class Pieces:
         if not gap.strip():
             return ""
         first, last = "\n" * (start > 0), "\n" * (stop < len(self._content))
-        rows = ("\n" * (not first) + gap + "\n" * (not last)).split("\n")
+        closed = last or gap.endswith("\n")  # the end of the last row begins none
+        rows = ("\n" * (not first) + gap + "\n" * (not closed)).split("\n")
         if len(rows) > 2 and not rows[0].strip() and not rows[-1].strip():
             return f"{first}{texts('clip_gap', count=len(rows) - 2)}{last}{rows[-1]}"
         return f"{first}{texts('admitted_gap', count=len(gap))}{last}"
