@@ -7,6 +7,8 @@ import unittest
 from collections.abc import Iterator, Sequence
 
 from mini_agent.compression.chain import Chain, Node
+from mini_agent.compression.chronicle import Chronicle, Work
+from mini_agent.compression.index import HistoryIndex
 from mini_agent.compression.ledger import Ledger
 from mini_agent.compression.parts import Parts
 from mini_agent.compression.policies import find_policy
@@ -25,6 +27,7 @@ from mini_agent.tokens import estimator
 from mini_agent.trace import Record, Tracer
 from tests.histories import random_messages
 from tests.support import payloads
+from tests.test_m3_digest_index import facts
 
 NONE = "- none"
 HEADS = ("## A", "## B", "## Files", "## 目标")
@@ -143,6 +146,72 @@ class LedgerTest(unittest.TestCase):
         self.assertEqual([2, 4], pile.ends(count))
         self.assertEqual(["a", "b", "cc", "d"], counted)
         self.assertEqual(4, pile.chars)
+
+
+class InterruptTest(unittest.TestCase):
+    """Law 8: what is interrupted half-way leaves no trace in what is known."""
+
+    def test_what_was_interrupted_is_made_anew(self) -> None:
+        """At any message or part, in every cache: the next time it equals a fresh one."""
+        history = list(life(12))
+        for at in range(1, len(history), 3):
+            broken = Broken(history, at)
+            for make in (HistoryIndex, Chronicle, lambda told: Work(Chronicle(told))):
+                grown = make(broken)
+                broken.armed = True
+                with self.assertRaises(KeyboardInterrupt):
+                    grown.grow()
+                broken.armed = False
+                fresh = make(history)
+                fresh.grow()
+                self.assertEqual(facts(fresh), facts(grown.grow()))
+            support = Support()
+            broken.armed = True
+            with self.assertRaises(KeyboardInterrupt):
+                support.missing(["12", "4711"], broken, range(len(history)))
+            broken.armed = False
+            self.assertEqual(Support().missing(["3", "41", "4711"], history, range(9)),
+                             support.missing(["3", "41", "4711"], broken, range(9)))
+
+    def test_a_ledger_and_parts_that_were_interrupted_equal_new_ones(self) -> None:
+        """Also where the next one is the same that broke off."""
+        class Breaking(Ledger):
+            """Is interrupted at its third part, once."""
+
+            left = 3
+
+            def _add(self, part) -> None:
+                self.left -= 1
+                super()._add(part)
+                if not self.left:
+                    raise KeyboardInterrupt
+
+        parts = [((at,), f"## A\n{at}\n{NONE}") for at in range(5)]
+        ledger = Breaking(NONE)
+        with self.assertRaises(KeyboardInterrupt):
+            ledger.become(parts)
+        self.assertEqual(Ledger(NONE).become(parts).text(), ledger.become(parts).text())
+        history = Broken([user("z" * 50) for _ in range(30)], 20)
+        cut = Parts(history)
+        cut.cut(range(15), 100)
+        history.armed = True
+        with self.assertRaises(KeyboardInterrupt):
+            cut.cut(range(30), 100)
+        history.armed = False
+        self.assertEqual(Parts(history).cut(range(30), 100), cut.cut(range(30), 100))
+
+
+class Broken(list):
+    """A history at whose message `at` the user presses Ctrl-C, while it is armed."""
+
+    def __init__(self, messages: Sequence[Message], at: int) -> None:
+        super().__init__(messages)
+        self.at, self.armed = at, False
+
+    def __getitem__(self, index):
+        if self.armed and index == self.at:
+            raise KeyboardInterrupt
+        return super().__getitem__(index)
 
 
 class KnownTest(unittest.TestCase):

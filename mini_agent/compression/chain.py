@@ -33,6 +33,7 @@ class Chain:
     def become(self, parts: Sequence[tuple[Sequence[int], str]]) -> Chain:
         """Hold these segments (history indexes, text) and no others; returns itself."""
         same = sum(takewhile(bool, map(eq, self._parts, parts)))
+        self._parts = []  # until all is done: what an interrupt leaves half-done is made anew
         del self._segments[same:]
         while self._mergers and self._mergers[-1].last > same:
             self._mergers.pop()

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import NamedTuple
@@ -64,10 +65,11 @@ class Chronicle:
 
     def grow(self) -> Chronicle:
         """Take in what the history has gained; returns itself."""
-        for index in range(len(self.labels), len(self.history)):
-            message = self.history[index]
-            take = self._take_result if message["role"] == "tool" else self._take_calls
-            self.labels.append(take(index, message))
+        with anew_if_broken(self, lambda: Chronicle(self.history)):
+            for index in range(len(self.labels), len(self.history)):
+                message = self.history[index]
+                take = self._take_result if message["role"] == "tool" else self._take_calls
+                self.labels.append(take(index, message))
         return self
 
     def _take_calls(self, index: int, message: Message) -> str:
@@ -102,6 +104,16 @@ class Chronicle:
         touched.sort(key=lambda item: order(item[0]))
         return {path: CHANGED if newest(self.files[path].changed, covered) else READ
                 for _, path in touched}
+
+
+@contextmanager
+def anew_if_broken(cache: object, fresh: Callable[[], object]) -> Iterator[None]:
+    """What an interrupt leaves half taken in is forgotten: the cache is as a fresh one."""
+    try:
+        yield
+    except BaseException:
+        vars(cache).update(vars(fresh()))
+        raise
 
 
 def order(place: Place) -> tuple[int, int]:
@@ -139,7 +151,12 @@ class Work:
 
     def grow(self) -> Work:
         """Take in what the history has gained; returns itself."""
-        history, answers = self._chronicle.history, self._chronicle.grow().answers
+        self._chronicle.grow()
+        with anew_if_broken(self, lambda: Work(self._chronicle)):
+            self._take_in(self._chronicle.history, self._chronicle.answers)
+        return self
+
+    def _take_in(self, history: Sequence[Message], answers: Sequence[Place]) -> None:
         for index in range(self._read, len(history)):
             for point, ticked in boxes([history[index]]).items():
                 self.points.pop(point, None)
@@ -154,7 +171,6 @@ class Work:
             if history[place.result].get("error"):
                 self.failing[said] = place
         self._read, self._answered = len(history), len(answers)
-        return self
 
     def failed(self) -> list[str]:
         """The failing calls, the one made last at the end."""

@@ -20,7 +20,7 @@ from itertools import islice
 
 from ..messages import Call, Message, calls_of, text_of
 from ..words import GENERAL, pieces, words
-from .chronicle import Chronicle, Work
+from .chronicle import Chronicle, Work, anew_if_broken
 from .units import BARE, kind_of, units
 
 BYTES_A_TOKEN = 4  # of UTF-8: rough, but lines are only weighed against each other
@@ -74,8 +74,9 @@ class HistoryIndex:
 
     def grow(self) -> HistoryIndex:
         """Take in what the history has gained; returns itself."""
-        for index in range(len(self.lines), len(self._history)):
-            self._take_words(index, self._history[index])
+        with anew_if_broken(self, lambda: HistoryIndex(self._history)):
+            for index in range(len(self.lines), len(self._history)):
+                self._take_words(index, self._history[index])
         self.chronicle.grow()
         return self
 

@@ -52,11 +52,14 @@ class Ledger:
     def become(self, parts: Sequence[tuple[Sequence[int], str]]) -> Ledger:
         """Hold these (history indexes, text) and no others, in this order; returns itself."""
         same = sum(takewhile(bool, map(eq, self._given, parts)))
-        self._given = list(parts)
+        self._given = []  # until all is done: what an interrupt leaves half-done is made anew
+        if not same:
+            self._parts, self._piles, self._nothing = [], {}, {}
         while len(self._parts) > same:
             self._take_off()
         for indexes, text in parts[same:]:
             self._add(_Part(indexes, text))
+        self._given = list(parts)
         return self
 
     def _add(self, part: _Part) -> None:

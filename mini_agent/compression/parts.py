@@ -46,10 +46,9 @@ class Parts:
              is_full: Callable[[int, int], bool]) -> list[Part]:
         """A part ends before a message with which, at the weight that it has, it is full."""
         wanted = list(indexes)
-        full, inside = self._full.get(way, ([], []))
+        full, inside = self._full.pop(way, ([], []))
         if wanted[:len(inside)] != inside:
             full, inside = [], []
-        self._full[way] = full, inside
         part: list[int] = []
         used = 0
         for index in wanted[len(inside):]:
@@ -59,6 +58,7 @@ class Parts:
                 part, used = [], 0
             part.append(index)
             used += weight(index)
+        self._full[way] = full, inside
         return [*full, tuple(part)] if part else list(full)
 
 

@@ -52,7 +52,7 @@ class Stage:
 class Summarise(Protocol):
     """Asks the model for summaries of history messages, in a form of `forms.FORMS`.
 
-    Both raise `StrategyError` where no text can be had.
+    All raise `StrategyError` where no text can be had.
     """
 
     def gather(self, indexes: Sequence[int], form: str) -> Ledger:

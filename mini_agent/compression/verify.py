@@ -133,7 +133,7 @@ class Support:
         for index in range(self._measured, len(history)):
             for size in dict.fromkeys(_sizes(history[index])):
                 self._sizes.setdefault(size, []).append(index)
-        self._measured = len(history)
+            self._measured = index + 1
         return self._sizes
 
 
