@@ -7,8 +7,13 @@ import re
 import unittest
 from html.parser import HTMLParser
 from typing import Any
+from unittest import mock
 
+from mini_agent.lab import pagedata
 from mini_agent.lab.page import SCRIPTS, embedded, render
+from mini_agent.lab.page.table import SUMMARY_COLUMNS, summary_table
+from mini_agent.lab.pagedata import page_data
+from mini_agent.lab.pagesize import SESSIONS, size_of, with_fewer_windows
 from tests.support import FolderTest, mini_agent
 
 HOSTILE = "</script><b onclick=\"x\">&'$verdict ${title} \u2028<!--"
@@ -131,6 +136,69 @@ class PageTest(unittest.TestCase):
     def test_embedded_json_cannot_end_its_element(self) -> None:
         """No `<` and no line separator is left in it."""
         self.assertNotRegex(embedded(data(HOSTILE)), "[<\u2028\u2029]")
+
+
+class MarksTest(unittest.TestCase):
+    """The best and the worst of a column."""
+
+    def marks(self, values: list[float | None], made: str = "recall") -> list[str]:
+        """Which of the policies a, b, c ... with these values are marked, of their cells."""
+        keys = [key for key, _ in SUMMARY_COLUMNS]
+        rows = [{**dict.fromkeys(keys), "policy": name, "window": 9, made: value}
+                for name, value in zip("abcdef", values)]
+        cells = re.findall(r'<td class="number ?(\w*)" data-key="[^"]*">', summary_table(rows))
+        number = [key for key in keys if key != "policy"].index(made)
+        return cells[number::len(keys) - 1]
+
+    def test_two_that_share_the_best_are_both_marked(self) -> None:
+        """What more than half share is no distinction; a missing value is none."""
+        for values, expected in (([.2, .9, .5], ["worst", "best", ""]),
+                                 ([1.0, 0.0, 0.0, 1.0, .5], ["best", "worst", "worst", "best", ""]),
+                                 ([1.0, 1.0, .5], ["", "", "worst"]),
+                                 ([1.0, None, .5, .7], ["best", "", "worst", ""]),
+                                 ([1.0, 1.0], ["", ""])):
+            with self.subTest(values):
+                self.assertEqual(expected, self.marks(values))
+        self.assertEqual(["best", "worst", ""], self.marks([.2, .9, .5], "cost"))
+
+
+class SizeTest(unittest.TestCase):
+    """What is left out of a page that would be too large."""
+
+    def page(self, *sizes: int) -> dict[str, Any]:
+        """A session with windows 100, 200 ... whose runs have these sizes."""
+        windows = [100 * number for number in range(1, len(sizes) + 1)]
+        return {"session": "s", "notes": [], "windows": windows,
+                "runs": [{"window": window, "changes": "x" * size}
+                         for window, size in zip(windows, sizes)]}
+
+    def test_windows_nobody_asked_for_go_first_the_farthest_before_the_others(self) -> None:
+        """As many as have to; those asked for stay, and the page says what went."""
+        page = self.page(900, 900, 900, 900)
+        for room, kept in ((9_000, [100, 200, 300, 400]), (3_500, [200, 300, 400]),
+                           (2_500, [300, 400]), (500, [300])):
+            with self.subTest(room):
+                fitted = with_fewer_windows(page, {300}, room)
+                self.assertEqual(kept, fitted["windows"])
+                self.assertEqual(kept, [run["window"] for run in fitted["runs"]])
+                gone = [window for window in page["windows"] if window not in kept]
+                self.assertEqual([f"left out for the size of the page: the windows "
+                                  f"{', '.join(map(str, gone))}"] if gone else [],
+                                 fitted["notes"])
+        self.assertEqual([], page["notes"])
+
+    def test_each_session_has_its_part_of_the_page(self) -> None:
+        """None is left out while windows can be, however large the first ones are."""
+        def result(name: str) -> dict[str, Any]:
+            return {"session": name, "page": {**self.page(*[400_000] * 3), "session": name},
+                    "rows": [{"window": 200, "session": name}]}
+
+        with mock.patch.object(pagedata, "summarise", return_value=[]):
+            made = page_data("", "runs", (), [result(name) for name in "abcd"])
+        self.assertEqual(([*"abcd"], []),
+                         ([session["session"] for session in made["sessions"]], made["notes"]))
+        self.assertTrue(all(200 in session["windows"] for session in made["sessions"]))
+        self.assertLess(size_of(made["sessions"]), SESSIONS + 1_000)
 
 
 class CommandTest(FolderTest):

@@ -65,16 +65,12 @@ from typing import Any
 from ..compression.view import Entry
 from ..messages import Message, calls_of, groups
 from .measures import Tally
+from .pagesize import CUT, SESSIONS, Data, cut_for, size_of, windows_that_fit, with_fewer_windows
 from .recording import Recording
 from .replay import Moment, Trial
 from .summary import summarise
 
-CUT = 1_000            # characters of a text that the page holds
-HISTORY = 900_000     # characters of all texts of a session's history
-CHANGES = 700_000      # characters of all changes of a session, as JSON
-SESSIONS = 2_300_000   # characters of all sessions of a page, as JSON
 GRID = (4, 5, 6, 7, 10, 12)  # eighths of a window, at which the page shows it too
-Data = dict[str, Any]
 
 
 def grid(windows: Sequence[int]) -> tuple[int, ...]:
@@ -161,9 +157,11 @@ def _message(message: Message, cut: int) -> Data:
 
 def page_session(recording: Recording, films: Sequence[Film], asked: Sequence[int],
                  notes: Sequence[str]) -> Data:
-    """One of the `sessions`; over the budget of `CHANGES` the windows that were not
-    `asked` for are left out first, then those asked for, the last first."""
-    windows, left_out = _windows_that_fit(films, asked)
+    """One of the `sessions`, with the windows whose changes fit, those `asked` for first."""
+    sizes: dict[int, int] = {}
+    for film in films:
+        sizes[film.window] = sizes.get(film.window, 0) + film.size
+    windows, left_out = windows_that_fit(sizes, asked)
     said = [f"left out for their size: the windows {', '.join(map(str, left_out))}"
             ] if left_out else []
     return {"session": recording.name, "format": recording.format,
@@ -173,22 +171,8 @@ def page_session(recording: Recording, films: Sequence[Film], asked: Sequence[in
             "runs": [film.data() for film in films if film.window in windows]}
 
 
-def _windows_that_fit(films: Sequence[Film], asked: Sequence[int]) -> tuple[set[int], list[int]]:
-    sizes: dict[int, int] = {}
-    for film in films:
-        sizes[film.window] = sizes.get(film.window, 0) + film.size
-    room = CHANGES
-    kept: set[int] = set()
-    for window in dict.fromkeys((*asked, *sizes)):
-        if kept and sizes[window] > room:
-            continue
-        kept.add(window)
-        room -= sizes[window]
-    return kept, sorted(set(sizes) - kept)
-
-
 def _history(recording: Recording) -> list[Data]:
-    cut = _cut(len(message["content"]) for message in recording.messages)
+    cut = cut_for(len(message["content"]) for message in recording.messages)
     step_of: list[int] = []
     for step, call in enumerate(recording.calls):
         step_of.extend([step] * (call.stop - len(step_of)))
@@ -201,30 +185,24 @@ def _history(recording: Recording) -> list[Data]:
                 step_of, recording.messages, recording.tokens, group_of)]
 
 
-def _cut(sizes: Iterable[int]) -> int:
-    """Characters of each text, at most `CUT`, with which all of them fit `HISTORY`."""
-    sizes = list(sizes)
-    cut = CUT
-    while cut > 50 and sum(min(size, cut) for size in sizes) > HISTORY:
-        cut = cut * 3 // 4
-    return cut
-
-
 def page_data(command: str, name: str, facts: Sequence[str], results: Sequence[Data]) -> Data:
-    """All that the page gets; sessions beyond `SESSIONS` characters are only in the table.
+    """All that the page gets.
 
-    `name` is that of the estimator, `results` what `compare.result_of` makes.
+    Each session has its part of `SESSIONS` characters; over it, windows that were not asked
+    for are left out, and a session that even then has no room is only in the table. `name`
+    is that of the estimator, `results` what `compare.result_of` makes.
     """
     room, shown, notes = SESSIONS, [], []
-    for result in results:
-        if result["page"] is None:
-            continue
-        size = len(json.dumps(result["page"], ensure_ascii=False))
+    pages = [result for result in results if result["page"] is not None]
+    for at, result in enumerate(pages):
+        page = with_fewer_windows(result["page"], {row["window"] for row in result["rows"]},
+                                   room // (len(pages) - at))
+        size = size_of(page)
         if shown and size > room:
             notes.append(f"{result['session']}: only in the table, the page would be too large")
             continue
         room -= size
-        shown.append(result["page"])
+        shown.append(page)
     rows = [row for result in results for row in result["rows"]]
     return {"title": ", ".join(result["session"] for result in results[:3]) + (
                 f" and {len(results) - 3} more" if len(results) > 3 else ""),

@@ -31,9 +31,11 @@ COLUMNS: tuple[tuple[str, str, str, bool | None], ...] = (
     ("law_breaks", "law breaks", "changes that broke a law", False),
     ("compressions", "changes", "by strategy", None),
     ("facts", "facts", "where each probe was at the last step", None))
-SUMMARY_COLUMNS = ("policy", "window", "sessions", "far_recall", "low", "high", "far_in_context",
-                   "recall", "fresh", "lines", "worst_tenth", "cost", "summary_share",
-                   "prefix_breaks")
+# the means of all sessions: key, whether more is better
+SUMMARY_COLUMNS: tuple[tuple[str, bool | None], ...] = (
+    ("policy", None), ("window", None), ("sessions", None), ("far_recall", True), ("low", None),
+    ("high", None), ("far_in_context", True), ("recall", True), ("fresh", True), ("lines", True),
+    ("worst_tenth", True), ("cost", False), ("summary_share", False), ("prefix_breaks", False))
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -44,7 +46,7 @@ def table(rows: Sequence[Row]) -> str:
         columns = [column for column in COLUMNS if column[0] != "facts" or own[0]["facts"]]
         told = (f"{own[0]['session']} ({own[0]['format']}), {own[0]['steps']} steps")
         parts.append(_table(told, [(key, head, about) for key, head, about, _ in columns],
-                            [list(_cells(row, columns, own)) for row in own]))
+                            _body(own, [(key, better) for key, _, _, better in columns])))
     return "\n".join(parts)
 
 
@@ -52,9 +54,9 @@ def summary_table(rows: Sequence[Row]) -> str:
     """The means over all sessions, where there are several."""
     if not rows:
         return ""
-    heads = [(key, key.replace("_", " "), "") for key in SUMMARY_COLUMNS]
-    return _table("means over the sessions that count at a window", heads, [
-        [_cell(row[key], _shown(row[key]), "") for key in SUMMARY_COLUMNS] for row in rows])
+    heads = [(key, key.replace("_", " "), "") for key, _ in SUMMARY_COLUMNS]
+    return _table("means over the sessions that count at a window", heads,
+                  _body(rows, SUMMARY_COLUMNS))
 
 
 def notes(data: Mapping[str, Any]) -> str:
@@ -75,11 +77,16 @@ def _table(caption: str, heads: Sequence[tuple[str, str, str]],
             f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>")
 
 
-def _cells(row: Row, columns: Sequence[tuple[str, str, str, bool | None]],
-           session: Sequence[Row]) -> Iterator[str]:
-    peers = [other for other in session if other["window"] == row["window"]
+def _body(rows: Sequence[Row], columns: Sequence[tuple[str, bool | None]]) -> list[list[str]]:
+    """The cells of all rows; the best and worst are those of the rows of one window."""
+    return [list(_cells(row, columns, rows)) for row in rows]
+
+
+def _cells(row: Row, columns: Sequence[tuple[str, bool | None]],
+           rows: Sequence[Row]) -> Iterator[str]:
+    peers = [other for other in rows if other["window"] == row["window"]
              and other["policy"] not in BOUNDS]
-    for key, _, _, more_is_better in columns:
+    for key, more_is_better in columns:
         mark = "" if more_is_better is None or row not in peers else _mark(
             row[key], [other[key] for other in peers if other[key] is not None], more_is_better)
         yield _cell(row[key], _shown(row[key]), mark)

@@ -1,0 +1,68 @@
+"""Milestone 6: what of a report page is left out, so that it opens in a moment.
+
+Texts stand cut, with their true length; then windows that nobody asked for go; then
+sessions have their row in the table only. The page says each of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+CUT = 1_000            # characters of a text that the page holds
+HISTORY = 900_000      # characters of all texts of a session's history
+CHANGES = 700_000      # characters of all changes of a session, as JSON
+SESSIONS = 2_300_000   # characters of all sessions of a page, as JSON
+Data = dict[str, Any]
+
+
+def windows_that_fit(sizes: Mapping[int, int], asked: Sequence[int]) -> tuple[set[int], list[int]]:
+    """(kept, left out) of windows whose changes have these sizes, with `CHANGES` for all.
+
+    Those that were not `asked` for are left out first, then those asked for, the last
+    first; one is always kept.
+    """
+    room = CHANGES
+    kept: set[int] = set()
+    for window in dict.fromkeys((*asked, *sizes)):
+        if kept and sizes[window] > room:
+            continue
+        kept.add(window)
+        room -= sizes[window]
+    return kept, sorted(set(sizes) - kept)
+
+
+def cut_for(sizes: Iterable[int]) -> int:
+    """Characters of each text, at most `CUT`, with which all of them fit `HISTORY`."""
+    sizes = list(sizes)
+    cut = CUT
+    while cut > 50 and sum(min(size, cut) for size in sizes) > HISTORY:
+        cut = cut * 3 // 4
+    return cut
+
+
+def with_fewer_windows(page: Data, asked: set[int], room: int) -> Data:
+    """A session of a page in `room` characters, if that is possible with what was asked for;
+    what is farthest from it is left out first."""
+    sizes: dict[int, int] = {}
+    for run in page["runs"]:
+        sizes[run["window"]] = sizes.get(run["window"], 0) + size_of(run)
+    more = size_of(page) - room
+    gone: set[int] = set()
+    for window in sorted(set(sizes) - asked, key=lambda window: (
+            -min(abs(window - other) for other in asked), window)):
+        if more <= 0:
+            break
+        gone.add(window)
+        more -= sizes[window]
+    said = [f"left out for the size of the page: the windows {', '.join(map(str, sorted(gone)))}"]
+    return page if not gone else {
+        **page, "notes": page["notes"] + said,
+        "windows": [window for window in page["windows"] if window not in gone],
+        "runs": [run for run in page["runs"] if run["window"] not in gone]}
+
+
+def size_of(data: Data) -> int:
+    """Characters of a part of the page, as JSON."""
+    return len(json.dumps(data, ensure_ascii=False))
