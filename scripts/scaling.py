@@ -9,22 +9,27 @@ Five policies and the evidence in one pass over a file; 10,000 steps are about 5
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
 from fresh import ROOT
 from made import session
 
+from mini_agent.cli import main
 from mini_agent.trace import TraceFile, Tracer
 
 POLICIES = ("whole_rounds", "clip_errors", "published", "recall", "digest")
 STEPS = (1_000, 3_000, 10_000)
 RESULT = 4_700  # characters of a result
-UNIT = 1 if sys.platform == "darwin" else 1_024  # bytes of what a system calls its largest size
 
 
 @dataclass(frozen=True)
@@ -50,18 +55,36 @@ def write_session(path: Path, steps: int) -> None:
             tracer.message(0, message)
 
 
-def measured(path: Path, steps: int, policies: Sequence[str] = POLICIES) -> Size:
+def measured(path: Path, steps: int) -> Size:
     """One `compare` in a process of its own."""
-    words = [sys.executable, "-m", "mini_agent", "compare", str(path), "--policy",
-             ",".join(policies), "--window", "64k", "--json"]
-    with open(os.devnull, "wb") as nothing:
-        child = os.posix_spawn(sys.executable, words, {**os.environ, "PYTHONPATH": str(ROOT)},
-                               file_actions=[(os.POSIX_SPAWN_DUP2, nothing.fileno(), 1),
-                                             (os.POSIX_SPAWN_DUP2, nothing.fileno(), 2)])
-        _, status, used = os.wait4(child, 0)
+    done = subprocess.run([sys.executable, __file__, "--one", str(path)], check=True,
+                          cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
+    seconds, memory = json.loads(done.stdout)
+    return Size(steps, path.stat().st_size, seconds, memory)
+
+
+def one(path: str) -> tuple[float, int]:
+    """Seconds of the processor and bytes at the most of this process, for one `compare`."""
+    with open(os.devnull, "w", encoding="utf-8") as nothing, redirect_stdout(nothing), \
+            redirect_stderr(nothing):
+        status = main(["compare", path, "--policy", ",".join(POLICIES), "--window", "64k",
+                       "--json"])
     if status:
-        raise RuntimeError(f"{' '.join(words)} ended with status {status}")
-    return Size(steps, path.stat().st_size, used.ru_utime + used.ru_stime, used.ru_maxrss * UNIT)
+        raise RuntimeError(f"compare {path} ended with status {status}")
+    return time.process_time(), largest()
+
+
+def largest() -> int:
+    """The most memory that this process has had, in bytes. What `getrusage` tells on Linux
+    may be its parent's, from before it was a program of its own."""
+    own = Path("/proc/self/status")
+    if own.is_file():
+        found = re.search(r"VmHWM:\s+(\d+) kB", own.read_text(encoding="utf-8"))
+        if found:
+            return int(found[1]) * 1_024
+    import resource  # not on every system
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def sizes(steps: Sequence[int] = STEPS) -> Iterator[Size]:
@@ -73,11 +96,15 @@ def sizes(steps: Sequence[int] = STEPS) -> Iterator[Size]:
             yield measured(path, number)
 
 
-def main() -> int:
-    """Print the table."""
+def table() -> int:
+    """Print the table; with --one the numbers of one session."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--steps", default=",".join(map(str, STEPS)), help="of each session")
+    parser.add_argument("--one", metavar="TRACE", help="measure this one, as JSON")
     options = parser.parse_args()
+    if options.one:
+        print(json.dumps(one(options.one)))
+        return 0
     print(f"compare --policy {','.join(POLICIES)} --window 64k, with evidence")
     print(f"{'steps':>8}{'MB':>8}{'seconds':>10}{'MB/s':>8}{'memory, MB':>12}{'x file':>8}")
     for size in sizes(tuple(map(int, options.steps.split(",")))):
@@ -87,4 +114,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(table())
