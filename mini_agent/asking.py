@@ -18,19 +18,19 @@ from .trace import Tracer
 
 
 class Window(Protocol):
-    """What the loop sees of context compression. Sizes are in tokens and messages."""
+    """What the loop sees of context compression."""
 
     @property
     def tokens(self) -> int:
-        """Of all that would be sent now, as estimated."""
+        """Tokens of all that would be sent now, as estimated."""
 
     @property
     def predicted(self) -> int:
-        """The same as the endpoint would count it, by what it has reported so far."""
+        """`tokens` as the endpoint would count them, by what it has reported so far."""
 
     @property
     def messages(self) -> int:
-        """That would be sent now."""
+        """How many messages would be sent now."""
 
     def reported(self, prompt: int, answer: int = 0) -> int:
         """What the endpoint counted of the last request; how far that is from predicted."""

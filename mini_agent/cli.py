@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from .live.commands import add_commands as live_commands
 from .live.commands import report
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
+WIDTH = 80  # columns of the list of policies
 Command = Callable[[argparse.Namespace], int]
 
 
@@ -122,7 +124,8 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
                         help="the folder that the tools may touch (default: this one)")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="write the records there")
     parser.add_argument("--policy", default="", help="a policy's name or JSON file, in place of the task's")
-    parser.add_argument("--window", type=int, metavar="N", help="tokens, in place of the task's")
+    parser.add_argument("--window", default="", metavar="N",
+                        help="tokens, 32k for 32000, in place of the task's")
     parser.add_argument("--max-steps", type=int, default=200, metavar="N",
                         help="give up after so many steps (default: %(default)s)")
     parser.add_argument("--depth", type=int, default=1, metavar="N", choices=range(1, 10),
@@ -135,13 +138,15 @@ def _run(options: argparse.Namespace) -> int:
     from tempfile import TemporaryDirectory
 
     from .interrupts import Interrupts
+    from .lab.look import tokens_of
     from .runner import govern, run_task
     from .subagents.orders import Limits
     from .tasks import load_task
     from .trace import TraceFile, trace_folder
 
     task = load_task(options.task)
-    governance = govern(task, options.policy, options.window)
+    window = tokens_of(options.window) if options.window else None
+    governance = govern(task, options.policy, window)
     if not options.workspace.is_dir():
         raise UsageError("the workspace is not a folder", place=str(options.workspace),
                          remedy="name a folder that is there with --workspace")
@@ -219,5 +224,6 @@ def _policies(options: argparse.Namespace) -> int:
         return DONE
     width = max(len(policy["name"]) for policy in POLICIES)
     for policy in POLICIES:
-        print(f"{policy['name']:<{width}}  {policy['about']}")
+        print(textwrap.fill(policy["about"], WIDTH, initial_indent=f"{policy['name']:<{width}}  ",
+                            subsequent_indent=(width + 2) * " "))
     return DONE

@@ -1,7 +1,8 @@
 """Milestone 1: the agent loop.
 
 A model knows only what it is sent, so the loop keeps the messages, asks, runs the calls,
-appends their results and asks again. It owns every ending and gives each its own reason.
+appends their results and asks again: one asking, with the calls that it led to, is a
+*step*; they count from 0. It owns every ending and gives each its own reason.
 A window that may send less than everything (milestone 3) is optional, see `asking.py`.
 """
 

@@ -2,8 +2,9 @@
 
 A message is a plain dict in the chat-completions form, its keys in this order:
 `role`, `tool_call_id`, `name`, `content`, `tool_calls`, `error`, `opaque`; a key
-that does not apply is absent. What this module leaves out: how many tokens a
-message has (`tokens.py`), and what may be done to it (`compression/`).
+that does not apply is absent. The *history* is the list of all messages of a session,
+in order; nothing is ever taken out of it. What this module leaves out: how many tokens
+a message has (`tokens.py`), and what of the history is sent (`compression/`).
 """
 
 from __future__ import annotations

@@ -29,10 +29,14 @@ Record = dict[str, Any]
 Sink = Callable[[Record], None]
 
 EVENTS = (
-    "run_start", "model_call", "model_usage", "model_retry", "tool_call", "tool_result",
+    # the loop
+    "run_start", "model_call", "tool_call", "tool_result", "interrupted", "run_end",
+    # compression: a change of the view, a summary asked for, neither, and too much all the same
     "context_compression", "model_summarize", "compression_skipped", "context_overflow",
-    "pin", "stage", "settings", "undo", "resume", "host_compression",
-    "subagent_start", "subagent_end", "interrupted", "evidence", "run_end",
+    "pin", "stage", "settings", "undo",  # what else a view depends on
+    "subagent_start", "subagent_end",
+    "model_usage", "model_retry", "resume",  # a live endpoint, and a session gone on with
+    "host_compression", "evidence",  # the lab: what a recorded agent left out, what was needed
 )
 
 

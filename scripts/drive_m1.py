@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from pathlib import Path
 
 from fresh import ROOT, TRACES, fresh_copy
@@ -28,7 +29,8 @@ def tell(record: Record) -> None:
         message = record["message"]
         lines = message["content"].splitlines() or [""]
         more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
-        print(f"  {message['role']:<9} {lines[0][:WIDTH - 24]}{more}")
+        print(textwrap.fill(lines[0] + more, WIDTH, initial_indent=f"  {message['role']:<9} ",
+                            subsequent_indent=12 * " "))
     elif record["event"] == "model_call":
         told = record["payload"]
         print(f"step {told['step']}: the model is sent {told['messages']} messages")

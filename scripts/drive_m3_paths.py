@@ -156,7 +156,8 @@ def main(arguments: list[str] | None = None) -> int:
     results = {route.policy: run(task, route.policy, options.window, options.traces)
                for route in ROUTES}
     print(f"window {options.window} tokens ({ESTIMATOR} estimate), "
-          f"{sum(results['none'].facts.values())} records wanted")
+          f"{sum(results['none'].facts.values())} records wanted by the task: at the end they are\n"
+          "in view, behind a handle, or gone; peak and last are requests in tokens\n")
     print("\n".join(table(results)))
     for route in ROUTES:
         print(f"\n{route.name} ({route.policy})\n  {route.how}\n  {route.cost}")

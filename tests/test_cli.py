@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import unittest
@@ -212,8 +213,10 @@ class PoliciesTest(FolderTest):
         """In the order of the catalogue."""
         done = mini_agent("policies")
         self.assertEqual([policy["name"] for policy in POLICIES],
-                         [line.split()[0] for line in done.stdout.splitlines()])
-        self.assertIn(POLICIES[0]["about"], done.stdout)
+                         re.findall(r"^\S+", done.stdout, re.M))
+        self.assertEqual(" ".join(f"{policy['name']} {policy['about']}" for policy in POLICIES),
+                         " ".join(done.stdout.split()))
+        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
 
     def test_one_policy_is_printed_as_the_data_that_makes_it(self) -> None:
         """What is printed, read again, is the same policy."""

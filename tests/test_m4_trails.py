@@ -79,7 +79,7 @@ class FollowTest(FolderTest):
         self.assertEqual(0, done.returncode, done.stderr)
         told = done.stdout.splitlines()
         self.assertEqual(["m4-trace.jsonl: 'readiness failed'",
-                          "  it was never said in this session",
+                          "  it was never said in this session (capitals and blanks have to be as they were)",
                           "m4-trace.jsonl#2: 'readiness failed'"], told[:3])
         self.assertIn("tool of search_text", told[3])
         self.assertEqual("  above     read_child(child=2, message=5) gives it to the parent", told[-1])

@@ -59,13 +59,14 @@ class OutputTest(unittest.TestCase):
         self.assertEqual(0, status)
         self.assertIn("lesson.jsonl (trace): 8 steps, 7 calls, 2315 tokens\n", out)
         self.assertRegex(out, r"\nnaive +1\.000 +1\.000 +1\.000 ")
-        self.assertIn("fact '只用 Python 标准库': verbatim: none; gone: naive\n", out)
+        self.assertIn("fact '只用 Python 标准库': verbatim under none; gone under naive\n", out)
 
     def test_several_sessions_are_a_summary(self):
         """Over those that are long enough, with their number."""
         status, out, _ = mini_agent(*CALL)
         self.assertEqual(0, status)
-        self.assertIn(f"{len(list(SAMPLES.iterdir()))} sessions, estimator runs\n", out)
+        self.assertIn(f"{len(list(SAMPLES.iterdir()))} sessions, estimator runs\n(at a window "
+                      "those count that outgrow it and have 20 calls or more)\n", out)
         self.assertRegex(out, r"\nwindow 2000 +sessions +far ")
 
     def test_evidence_lists_what_was_missing_the_largest_first(self):

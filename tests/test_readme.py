@@ -27,6 +27,7 @@ from mini_agent.compression.marks import marks
 from mini_agent.compression.pins import KINDS, SHARE, Pin, Pins
 from mini_agent.evidence import FAR
 from mini_agent.lab.measures import CACHED
+from mini_agent.lab.summary import MIN_CALLS
 from mini_agent.live.wiring import DEFAULT_POLICY
 from mini_agent.rhythm import all_rounds, rows
 from mini_agent.tools.shell import SECRETS
@@ -105,6 +106,7 @@ def other_claims() -> Iterator[str]:
     if worst < 10 and len(ESTIMATOR_OF) == 5:
         yield "less than 10 % in the mean for five tokenizers"
     yield "mode 0700"
+    yield f"outgrow the window and have {MIN_CALLS} calls or more"
     yield f"Pins take at most {SHARE} % of the window together"
     yield f"{len(names())} names x {HISTORIES:,} random sessions"
     yield (f"Exit status: {cli.DONE} done, {cli.FAILED} the task failed or a bound was broken, "

@@ -1,7 +1,7 @@
 """Milestone 3: the window, the only thing of all this that the loop sees.
 
 Before each model call it takes in what is new, measures, and while the view is
-over the trigger has the ladder of the policy taken. Over the hard limit with
+over the trigger has the ladder of the policy (its strategies, in order) taken. Over the hard limit with
 nothing left to move it raises `ContextOverflowError`. A person may compress by
 hand, undo the last compression, set pins and end stages through it; all that it
 knows is a fold over the records that it writes (`state.py`). What it leaves out:

@@ -110,7 +110,7 @@ def _add_why(commands: Any, add: Add) -> None:
     parser = add(commands, "why", "when could the model see a text, and what took it away",
                  'traces/m3-trace.jsonl "N170"', _why)
     parser.add_argument("trace", metavar="TRACE", help="a trace, or a session of another agent")
-    parser.add_argument("text", metavar="TEXT")
+    parser.add_argument("text", metavar="TEXT", help="words, exactly as they stood in a message")
     _add_replay(parser)
     parser.add_argument("--json", action="store_true", help="print all that is known as JSON")
 

@@ -28,7 +28,7 @@ from .look import tokens_of
 from .pagedata import grid, page_data
 from .progress import ProgressLine
 from .sources import find_sources, shard
-from .summary import summarise
+from .summary import MIN_CALLS, summarise
 from .tables import as_csv, as_json, missed_lines, session_table, summary_table
 
 SHARE_FORMAT = 1
@@ -188,7 +188,8 @@ def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
     if len(results) == 1:
         out.writelines(f"{printable(line)}\n" for line in session_table(results[0]))
     else:
-        out.write(f"{len(results)} sessions, estimator {plan.estimator}\n")
+        out.write(f"{len(results)} sessions, estimator {plan.estimator}\n"
+                  f"(at a window those count that outgrow it and have {MIN_CALLS} calls or more)\n")
         out.writelines(f"{printable(line)}\n" for line in summary_table(summarise(results)))
     if options.evidence is not None:
         out.writelines(f"{printable(line)}\n" for line in missed_lines(

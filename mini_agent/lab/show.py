@@ -30,7 +30,8 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
     Raises `TraceError` for a record that has not what its kind has to have.
     """
     for start in trace.events("run_start"):
-        yield f"task {start.get('task', '')} {json.dumps(start.get('policy', {}))}"
+        policy = json.dumps(start["policy"]) if start.get("policy") else ""
+        yield f"task {start.get('task', '')} {policy}".rstrip()
     yield "step  before      sent        what happened"
     children = list(trace.events("subagent_end"))
     for row in rows(trace.records):

@@ -78,7 +78,7 @@ def _facts(rows: Sequence[Row]) -> Iterator[str]:
         states: dict[str, list[str]] = {}
         for row in rows:
             states.setdefault(row["facts"][fact], []).append(row["policy"])
-        told = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
+        told = "; ".join(f"{state or 'not said yet'} under {', '.join(names)}" for state, names in states.items())
         yield f"  fact {fact!r}: {told}"
 
 

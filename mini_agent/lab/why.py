@@ -13,11 +13,13 @@ from typing import Any
 
 from ..compression.view import View, apply, from_payload
 from ..messages import Message, calls_of, text_of
+from ..tools.output import one_line
 from ..trace import Record
 from .facts import handles, state_of
 from .steps import Taken
 
 SHOWN = 5  # messages that are named one by one
+ARGUMENT_CHARS = 120  # of the arguments of a call; --json has all of them
 
 
 @dataclass
@@ -116,10 +118,11 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
     """An explanation in words, one line a fact."""
     entered = found["entered"]
     if not entered:
-        yield "it was never said in this session"
+        yield "it was never said in this session (capitals and blanks have to be as they were)"
         return
     for place in entered[:SHOWN]:
-        source = place["tool"] and f" of {place['tool']} {place['arguments']}"
+        arguments = one_line(place["arguments"], ARGUMENT_CHARS)
+        source = place["tool"] and f" of {place['tool']} {arguments}"
         seen = place["first_seen"]
         yield (f"entered   message #{place['message']}, {place['role']}{source}, " + (
             f"first sent at step {seen}" if seen is not None else "never sent"))

@@ -26,8 +26,8 @@ COLUMNS: tuple[tuple[str, str, str, bool | None], ...] = (
     ("cost", "cost", "price with a cache, relative to no compression", False),
     ("summary_tokens", "summary tokens", "what a summariser read and wrote", False),
     ("peak_tokens", "peak", "the largest request, in tokens", False),
-    ("prefix_breaks", "prefix breaks", "of 100 steps, how many changed what was sent", False),
-    ("over_window_steps", "over", "steps that would not have fitted", False),
+    ("prefix_breaks", "prefix breaks", "of 100 steps, how many changed what had been sent before", False),
+    ("over_window_steps", "over", "steps that would not have fitted: each counts 0", False),
     ("law_breaks", "law breaks", "changes that broke a law", False),
     ("compressions", "changes", "by strategy", None),
     ("facts", "facts", "where each probe was at the last step", None))
@@ -36,6 +36,11 @@ SUMMARY_COLUMNS: tuple[tuple[str, bool | None], ...] = (
     ("policy", None), ("window", None), ("sessions", None), ("far_recall", True), ("low", None),
     ("high", None), ("far_in_context", True), ("recall", True), ("fresh", True), ("lines", True),
     ("worst_tenth", True), ("cost", False), ("summary_share", False), ("prefix_breaks", False))
+SUMMARY_SAID = {
+    "sessions": "how many outgrow the window and have enough calls",
+    "low": "where the interval of far recall begins", "high": "where it ends",
+    "worst_tenth": "far recall of the worst tenth of the sessions",
+    "summary_share": "summary tokens, relative to what none sends: on top of cost"}
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -54,7 +59,8 @@ def summary_table(rows: Sequence[Row]) -> str:
     """The means over all sessions, where there are several."""
     if not rows:
         return ""
-    heads = [(key, key.replace("_", " "), "") for key, _ in SUMMARY_COLUMNS]
+    said = {key: about for key, _, about, _ in COLUMNS} | SUMMARY_SAID
+    heads = [(key, key.replace("_", " "), said[key]) for key, _ in SUMMARY_COLUMNS]
     return _table("means over the sessions that count at a window", heads,
                   _body(rows, SUMMARY_COLUMNS))
 
