@@ -8,6 +8,7 @@ import unittest
 from collections.abc import Iterator
 
 from mini_agent.compression.budget import Budget
+from mini_agent.compression.digest import LEAST
 from mini_agent.compression.pins import Pin
 from mini_agent.compression.view import Entry
 from mini_agent.compression.window import ContextWindow
@@ -226,6 +227,13 @@ class Keeping(unittest.TestCase):
                 made, _ = govern(session(steps), 2_500, policy)
                 entry, = digests(made)
                 self.assertLessEqual(entry.tokens, 2_500 * share)
+
+    def test_declarations_over_the_target_leave_the_smallest_digest(self) -> None:
+        """A target that no view can come down to is no reason to stay large."""
+        tools = [{"name": "t", "description": "word " * 1_500, "parameters": {}}]
+        made, _ = govern(session(60), 5_000, "digest_minimal", tools=tools)
+        entry, = digests(made)
+        self.assertLessEqual(entry.tokens, 5_000 // LEAST)
 
     def test_one_message_over_the_window_is_cut_where_it_is_a_result(self) -> None:
         """A result of several windows fits after admission; words of the model cannot be cut."""

@@ -80,6 +80,15 @@ class Once(Case):
         self.assertEqual("I could not.", json.loads(done.stdout)["text"])
         self.assertFalse((self.folder / "a.txt").exists())
 
+    def test_an_empty_request_is_not_sent(self) -> None:
+        """A script whose variable is empty says so, and pays for nothing."""
+        with FakeServer() as server:
+            for empty in ("", "  "):
+                done = self.run_agent("chat", empty, server=server)
+                self.assertEqual((2, "mini-agent: REQUEST: the request is empty; say what is to be "
+                                  "done, or leave it out to talk\n"), (done.returncode, done.stderr))
+        self.assertEqual([], server.requests)
+
     def test_what_fails_is_one_line_and_status_1(self) -> None:
         """A key that is refused: no retry, no traceback, and never the key."""
         with FakeServer(plain(BAD_KEY, 401)) as server:

@@ -8,10 +8,11 @@ import sys
 import unittest
 from pathlib import Path
 
-from mini_agent.errors import EndpointError, UsageError
+from mini_agent.errors import EndpointError, PromptTooLongError, UsageError
 from mini_agent.messages import user
 from mini_agent.models.connect import Options, connect, find_endpoint
 from mini_agent.models.endpoint import Endpoint
+from mini_agent.models.live import longest_answer
 from mini_agent.models.transport import FAULTS, breakdown, post
 from tests.fake_server import FakeServer, chat, plain
 
@@ -89,14 +90,27 @@ class FindTests(unittest.TestCase):
         options = Options(model="m", api_key=KEY, base_url="http://h")
         self.assertNotIn(KEY, repr(options) + repr(find_endpoint(options, {})[0]))
 
-    def test_an_answer_takes_no_more_than_a_quarter_of_the_window(self):
+    def test_an_answer_takes_no_more_than_a_fifth_of_the_window(self):
         """4,096 tokens, less where the window is small, or what the user says."""
-        def limit(**options):
-            return connect(Options(base_url="http://h", model="m", **options),
-                           {}).options.max_tokens
-        self.assertEqual((limit(), limit(window=200_000), limit(window=2_048),
-                          limit(window=2_048, max_tokens=9), limit(window=1)),
-                         (4_096, 4_096, 512, 9, 1))
+        self.assertEqual([longest_answer(window) for window in (None, 200_000, 2_048, 1)],
+                         [4_096, 4_096, 409, 1])
+        for options, wanted in (({}, 4_096), ({"window": 2_048}, 409),
+                                ({"window": 2_048, "max_tokens": 9}, 9)):
+            with FakeServer(plain(chat("hi"))) as server:
+                connect(Options(base_url=server.url, model="m", **options), {}).complete(
+                    [user("x")], [])
+            self.assertEqual(server.requests[0].body["max_tokens"], wanted)
+
+    def test_a_window_that_a_refusal_tells_bounds_the_answers_behind_it(self):
+        """Many endpoints count the answer's limit with the prompt: it has to shrink as well."""
+        refused = plain({"error": {"message": "This model's maximum context length is 8000 tokens. "
+                                   "However, your messages resulted in 9000 tokens."}}, 400)
+        with FakeServer(refused, plain(chat("hi"))) as server:
+            model = connect(Options(base_url=server.url, model="m"), {})
+            with self.assertRaises(PromptTooLongError):
+                model.complete([user("x")], [])
+            model.complete([user("x")], [])
+        self.assertEqual([sent.body["max_tokens"] for sent in server.requests], [4_096, 1_600])
 
 
 class BadEndpointTests(unittest.TestCase):

@@ -19,14 +19,16 @@ HI_BLOCKS = stream(*messages_events({"type": "text", "text": "hi"}))
 class Case(unittest.TestCase):
     """A model at a fake server; waits are noted, never taken."""
 
-    def ask(self, *answers, provider="openai", read=5.0, clock=None, limits=None, **options):
+    def ask(self, *answers, provider="openai", read=5.0, clock=None, date=None, limits=None,
+            **options):
         """(reply or error, retries, what the server got, texts shown)."""
         retries, waits, shown = [], [], []
         with FakeServer(*answers) as server:
             model = connect(
                 Options(provider=provider, base_url=server.url, model="m", api_key=KEY, **options),
                 {}, on_text=shown.append, on_retry=lambda **retry: retries.append(retry),
-                sleep=waits.append, chance=lambda: 0.5, **({"clock": clock} if clock else {}))
+                sleep=waits.append, chance=lambda: 0.5, **({"clock": clock} if clock else {}),
+                **({"date": lambda: date} if date else {}))
             model.http.limits = limits or Limits(read=read)
             try:
                 outcome = model.complete([user("hello")], [])
@@ -97,6 +99,13 @@ class RetryTests(Case):
                 self.assertGreaterEqual(retries[0]["wait"], wanted)
                 self.assertLessEqual(retries[0]["wait"], wanted * 1.1)
 
+    def test_a_date_to_wait_for_counts_from_our_clock_where_the_answer_has_none(self):
+        """A proxy may leave out `Date`; half a minute is waited for all the same."""
+        answer = plain(RATE_LIMIT, 429, retry_after="Fri, 31 Dec 1999 23:59:59 GMT", date="")
+        _, retries, _, _ = self.ask(answer, HI, date=946684769.0)
+        self.assertGreaterEqual(retries[0]["wait"], 30)
+        self.assertLessEqual(retries[0]["wait"], 33)
+
     def test_retry_after_is_bounded(self):
         """An endpoint that asks for an hour is not waited for, and not asked before."""
         error, retries, sent, _ = self.ask(plain(RATE_LIMIT, 429, retry_after="3600"), HI)
@@ -158,6 +167,13 @@ class BrokenAnswerTests(Case):
         ticks = iter(range(0, 10_000, 100))
         answer = stream(*[part(content="x")] * 50, end="close")
         error, retries, sent, _ = self.ask(answer, HI, clock=lambda: next(ticks),
+                                           limits=Limits(whole=1_000))
+        self.assertEqual((error.status, retries, len(sent)), ("timeout", [], 1))
+
+    def test_a_line_that_drips_ends_at_the_whole_limit(self):
+        """Bytes come in time, but no line does: the clock is looked at for each piece."""
+        ticks = iter(range(0, 10_000, 100))
+        error, retries, sent, _ = self.ask(stream(*[b"x"] * 50), HI, clock=lambda: next(ticks),
                                            limits=Limits(whole=1_000))
         self.assertEqual((error.status, retries, len(sent)), ("timeout", [], 1))
 

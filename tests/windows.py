@@ -17,7 +17,7 @@ from mini_agent.trace import Record, Tracer
 
 def window(limit: int, *strategies: str, summaries: Sequence[str] = (), language: str = "en",
            estimate: str = "published", model: Any = None, records: list[Record] | None = None,
-           policy: str = "", **fields: Any) -> ContextWindow:
+           policy: str = "", tools: Sequence[dict[str, Any]] = (), **fields: Any) -> ContextWindow:
     """A window of `limit` tokens with these strategies as its ladder, or a named policy."""
     texts = Texts(language)
     if policy:
@@ -30,7 +30,7 @@ def window(limit: int, *strategies: str, summaries: Sequence[str] = (), language
                          reserve=chosen.reserve, margin=chosen.margin, scale=chosen.scale)
     sink = records.append if records is not None else (lambda record: None)
     return ContextWindow(chosen, budget, estimator(estimate),
-                         model or ScriptedModel([], summaries, texts), Tracer(sink), texts)
+                         model or ScriptedModel([], summaries, texts), Tracer(sink), texts, tools)
 
 
 def rounds(count: int, text: str = "x", said: str = "next") -> list[Message]:

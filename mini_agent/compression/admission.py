@@ -88,7 +88,7 @@ def _allowed(view: View, scene: Scene) -> int:
     budget = scene.budget
     if not scene.goal:
         return view.tokens  # asked by hand, without a window: nothing presses
-    return scene.goal * budget.hard // budget.target if budget.target else scene.goal
+    return scene.goal + budget.hard - budget.target
 
 
 def common_size(sizes: Sequence[int], excess: int) -> int:

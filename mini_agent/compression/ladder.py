@@ -220,7 +220,7 @@ class Ladder:
         target = min(turn.target, tier) if turn.over and rung.trigger != ALWAYS else turn.target
         state = self.state
         self._summariser.focus = turn.focus
-        goal = max(0, state.drift.estimate_of(target) - state.declared)
+        goal = max(1, state.drift.estimate_of(target) - state.declared) if target else 0
         return Scene(turn.step, state.history, goal, self.budget, state.estimate, self.texts,
                      self.protection(), state.sent, self.policy.frozen, self._summariser,
                      state.pins, self._tools, self._shelf, state.stages, state.rounds, turn.trigger,

@@ -105,10 +105,15 @@ class Wiring:
             task = load_task(options.script)
             return ScriptedModel(task.replies, task.summaries, Texts(task.language))
         asked = Options(options.provider, options.base_url, name or options.model,
-                        window=window_of(options), max_tokens=options.max_tokens)
+                        window=self._window(), max_tokens=options.max_tokens)
         return connect(asked, self._environ, texts=self._texts(), on_retry=self._retried,
                        on_text=screen.answer if screen.streams else None,
                        on_summary=self._summarised)
+
+    def _window(self) -> int | None:
+        """The window in tokens, as far as it is known: the session's may have been told."""
+        return window_of(self._options) if self.session is None else (
+            self.session.window.budget.window)
 
     def _texts(self) -> Texts:
         return Texts() if self.session is None else self.session.texts
@@ -132,13 +137,17 @@ class Wiring:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """What would only be found later: workspace, prices, window, policy, numbers below 1."""
+    """What would only be found later: workspace, prices, window, an empty
+    request, policy, numbers below 1."""
     if not options.workspace.is_dir():
         raise UsageError("the workspace is not a folder", place=str(options.workspace),
                          remedy="name a folder that is there with --workspace")
     if options.price:
         prices(options.price)
     window_of(options)
+    if options.request is not None and not options.request.strip():
+        raise UsageError("the request is empty", place="REQUEST",
+                         remedy="say what is to be done, or leave it out to talk")
     if options.policy:
         find_policy(options.policy)
     for name in ("max_tokens", "max_steps"):

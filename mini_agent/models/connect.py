@@ -24,8 +24,6 @@ from .openai import ChatCompletions
 PROVIDERS = {  # name: default base URL, endings of a URL that are not part of the base
     "openai": ("https://api.openai.com/v1", ("/chat/completions",)),
     "anthropic": ("https://api.anthropic.com", ("/messages", "/v1"))}
-LONGEST_ANSWER = 4_096  # tokens
-ANSWER_SHARE = 4        # an answer may take a quarter of the window, if that is less
 
 
 @dataclass(frozen=True)
@@ -57,8 +55,8 @@ def connect(options: Options, environ: Mapping[str, str], *, texts: Texts = Text
     """
     endpoint, wire = find_endpoint(options, environ)
     limits = Limits() if options.timeout is None else replace(Limits(), read=options.timeout)
-    request = RequestOptions(options.max_tokens or _longest_answer(options.window),
-                             options.stream, options.keep_reasoning, options.extra)
+    request = RequestOptions(options.max_tokens, options.window, options.stream,
+                             options.keep_reasoning, options.extra)
     return LiveModel(Http(endpoint, limits, on_retry=on_retry, **time), wire, request, texts,
                      on_text, on_summary, asdict(options))
 
@@ -97,6 +95,3 @@ def _provider(model: str, environ: Mapping[str, str]) -> str:
         return named[0]
     return "anthropic" if model.startswith("claude") else "openai"
 
-
-def _longest_answer(window: int | None) -> int:
-    return LONGEST_ANSWER if window is None else max(1, min(LONGEST_ANSWER, window // ANSWER_SHARE))

@@ -30,8 +30,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
 def refusal(endpoint: Endpoint, status: int, headers: Mapping[str, str],
-            body: bytes) -> ModelError:
-    """The error for an answer that is not 200."""
+            body: bytes, now: float = 0) -> ModelError:
+    """The error for an answer that is not 200, which came `now` in seconds since 1970."""
     text = body.decode("utf-8", "replace")
     said = " ".join(dict.fromkeys(_sayings(_parsed(text)))) or text
     found = overflow(said)
@@ -42,7 +42,7 @@ def refusal(endpoint: Endpoint, status: int, headers: Mapping[str, str],
             remedy="compress (/compact), or choose a model with a larger window")
     passing = (status in PASSING or status >= 500) and not LASTING.search(said)
     return EndpointError(f"the endpoint answered {status} ({shown(said) or 'no words'})",
-                         status=status, passing=passing, wait=_asked_wait(headers),
+                         status=status, passing=passing, wait=_asked_wait(headers, now),
                          place=endpoint.url, remedy=_remedy(endpoint, status, said))
 
 
@@ -79,8 +79,9 @@ def _remedy(endpoint: Endpoint, status: int, said: str) -> str:
     return "the endpoint does not take this request as it is"
 
 
-def _asked_wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds of `retry-after-ms` or `Retry-After`; a date counts from the answer's own."""
+def _asked_wait(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds of `retry-after-ms` or `Retry-After`; a date counts from the answer's own, or
+    from `now` where it has none."""
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         try:
             seconds = float(headers.get(name, "")) / unit
@@ -88,12 +89,12 @@ def _asked_wait(headers: Mapping[str, str]) -> float | None:
             continue
         if 0 <= seconds < float("inf"):
             return seconds
-    from email.utils import parsedate_to_datetime  # rarely needed, and slow to import
+    from email.utils import formatdate, parsedate_to_datetime  # rarely needed, slow to import
 
     try:
-        until, now = (parsedate_to_datetime(headers.get(name, ""))
-                      for name in ("retry-after", "date"))
-        return max(0.0, (until - now).total_seconds())
+        until, sent = (parsedate_to_datetime(date) for date in (
+            headers.get("retry-after", ""), headers.get("date") or formatdate(now, usegmt=True)))
+        return max(0.0, (until - sent).total_seconds())
     except (TypeError, ValueError):  # no date, or one without a zone
         return None
 

@@ -30,7 +30,7 @@ class Limits:
     """Seconds and bytes. `retries` are tries behind the first one.
 
     `read` is the longest silence, before the first byte or between two; `whole` the
-    longest answer. Waits double from `first_wait` up to `longest_wait`; an endpoint
+    longest answer; a `piece` is read at once. Waits double from `first_wait` up to `longest_wait`; an endpoint
     that asks for more than that is not waited for.
     """
 
@@ -41,6 +41,7 @@ class Limits:
     first_wait: float = 1.0
     longest_wait: float = 60.0
     line: int = 16_000_000
+    piece: int = 65_536
     answer: int = 64_000_000
 
 
@@ -70,11 +71,12 @@ class Http:
 
     def __init__(self, endpoint: Endpoint, limits: Limits = Limits(), *,
                  clock: Callable[[], float] = time.monotonic,
+                 date: Callable[[], float] = time.time,
                  sleep: Callable[[float], None] = time.sleep,
                  chance: Callable[[], float] = random.random,
                  on_retry: OnRetry = silent) -> None:
         self.endpoint, self.limits, self.on_retry = endpoint, limits, on_retry
-        self._clock, self._sleep, self._chance = clock, sleep, chance
+        self._clock, self._date, self._sleep, self._chance = clock, date, sleep, chance
         self._reached = False  # what was never reached may be mistyped: no retry then
 
     def ask(self, path: str, headers: Mapping[str, str], body: Mapping[str, Any],
@@ -111,30 +113,47 @@ class Http:
             lines = self._lines(response, deadline)
             if not 200 <= response.status < 300:
                 named = {name.lower(): value for name, value in response.headers.items()}
-                raise refusal(self.endpoint, response.status, named, _start(lines))
+                raise refusal(self.endpoint, response.status, named, _start(lines), self._date())
             return read(Answer(response.headers.get_content_type(), lines))
 
     def _lines(self, response: Any, deadline: float) -> Iterator[bytes]:
         """The lines of a body without the key, as long as it keeps to the limits."""
+        rest: list[bytes] = []
+        for piece in self._pieces(response, deadline):
+            head, *lines = piece.split(b"\n")
+            rest.append(head)
+            if sum(map(len, rest)) >= self.limits.line:
+                raise self._endless()
+            for line in lines:
+                yield self.endpoint.hide(b"".join(rest) + b"\n")
+                rest = [line]
+        if any(rest):
+            yield self.endpoint.hide(b"".join(rest))
+
+    def _pieces(self, response: Any, deadline: float) -> Iterator[bytes]:
+        """A body as it comes: one that drips has no line before its end."""
         from .transport import FAULTS, breakdown
 
         size = 0
         while True:
             try:
-                line = response.readline(self.limits.line)
+                piece = response.read1(self.limits.piece)
             except FAULTS as error:
                 raise breakdown(self.endpoint, error) from error
-            if not line:
+            if not piece:
                 return
-            size += len(line)
-            if size > self.limits.answer or len(line) == self.limits.line:
-                raise EndpointError("the answer has no end", status="broken",
-                                    place=self.endpoint.url, remedy="check what answers there")
+            size += len(piece)
+            if size > self.limits.answer:
+                raise self._endless()
             if self._clock() > deadline:
                 raise EndpointError(f"the answer took longer than {self.limits.whole:g} seconds",
                                     status="timeout", place=self.endpoint.url,
                                     remedy="ask for less at once, or raise the limit")
-            yield self.endpoint.hide(line)
+            yield piece
+
+    def _endless(self) -> EndpointError:
+        return EndpointError("the answer has no end", status="broken", place=self.endpoint.url,
+                             remedy="check what answers there")
 
     def _wait(self, error: EndpointError, attempt: int) -> float | None:
         """Seconds before the next try; None if there is to be none."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Protocol, TypeVar
 
-from ..errors import EndpointError, ModelError
+from ..errors import EndpointError, ModelError, PromptTooLongError
 from ..messages import Message, clean, clean_json
 from ..prompts import summary_request
 from ..texts import Texts
@@ -26,6 +26,8 @@ from .turns import Turn, legal
 T = TypeVar("T")
 Show = Callable[[str], None]
 Spent = Callable[[dict[str, int]], None]
+LONGEST_ANSWER = 4_096  # tokens
+ANSWER_SHARE = 5        # of a window, which most policies fill to four fifths
 BAD_DATA = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # taken apart
 
 
@@ -78,9 +80,13 @@ class Wire(Protocol):
 
 @dataclass(frozen=True)
 class RequestOptions:
-    """How to ask. `extra` goes into every request as it is (temperature, thinking)."""
+    """How to ask. `extra` goes into every request as it is (temperature, thinking).
 
-    max_tokens: int = 4_096
+    `max_tokens` bounds the answer; None: what fits beside the prompt in `window` tokens.
+    """
+
+    max_tokens: int | None = None
+    window: int | None = None
     stream: bool = True
     keep_reasoning: bool = True
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -99,6 +105,7 @@ class LiveModel:
                  on_summary: Spent | None = None, recipe: Mapping[str, Any] | None = None) -> None:
         self.http, self.wire, self.options, self.on_text = http, wire, options, on_text
         self._texts, self._on_summary, self._recipe = texts, on_summary, recipe or {}
+        self._window = options.window  # or what a refusal has told of it
 
     def complete(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Reply:
         """The endpoint's answer. Raises `EndpointError` or `PromptTooLongError`."""
@@ -123,11 +130,16 @@ class LiveModel:
         endpoint = self.http.endpoint
         turns = [replace(turn, opaque=self._own(turn.opaque))
                  for turn in legal(messages, self._texts, self.wire.bridged)]
-        request = Request(endpoint.model, turns, tools, self.options.max_tokens,
+        request = Request(endpoint.model, turns, tools,
+                          self.options.max_tokens or longest_answer(self._window),
                           self.options.stream)
         body = {**self.wire.body(request), **self.options.extra}
-        reply = self.http.ask(self.wire.path, self.wire.headers(endpoint.key), body,
-                              lambda answer: self._read(answer, show))
+        try:
+            reply = self.http.ask(self.wire.path, self.wire.headers(endpoint.key), body,
+                                  lambda answer: self._read(answer, show))
+        except PromptTooLongError as error:
+            self._window = error.window or self._window
+            raise
         return replace(reply, content=clean(reply.content), opaque=self._named(reply.opaque))
 
     def _own(self, opaque: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,6 +216,11 @@ class LiveModel:
         if value.get("error"):
             raise refusal_inside(self.http.endpoint, value)
         return value
+
+
+def longest_answer(window: int | None) -> int:
+    """The tokens that an answer may have: many endpoints count them with the prompt."""
+    return LONGEST_ANSWER if window is None else max(1, min(LONGEST_ANSWER, window // ANSWER_SHARE))
 
 
 def _peek(lines: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:

@@ -22,7 +22,7 @@ class Overflow(NamedTuple):
 
 
 NEVER = re.compile(
-    r"tokens? per (?:min|hour|day)|\b[TR]P[MD]\b|rate[ _]limit|too many requests|quota"
+    r"tokens? per (?:min|hour|day)|\b[TR]P[MD]\b|rate[ _-]?limit|too many requests|quota"
     r"|throttl|please wait|string too long|output tokens reached|billing",
     re.IGNORECASE)
 
@@ -36,10 +36,11 @@ _WORDINGS = (
     rf"maximum context length is (?P<window>{_N})(?: tokens)?.*?"
     rf"(?:resulted in|requested(?: about)?) (?P<tokens>{_N}) tokens",
     rf"maximum context length (?:is|of) (?P<window>{_N})",
+    rf"passed (?P<tokens>{_N}) input tokens.*?context length is only (?P<window>{_N})",
     rf"input length \((?P<tokens>{_N})\) exceeds (?:the )?model'?s maximum context length "
     rf"\((?P<window>{_N})\)",
     r"maximum context length",
-    r"exceeds? the context window",
+    r"exceeds? the (?:model'?s )?context (?:window|length)",
     rf"exceed the configured limit of (?P<window>{_N}) tokens.*?resulted in (?P<tokens>{_N})",
     # Anthropic; Amazon Bedrock
     rf"prompt is too long: (?P<tokens>{_N}) tokens > (?P<window>{_N})",
@@ -47,18 +48,22 @@ _WORDINGS = (
     rf"exceed context limit: (?P<tokens>{_N}) \+ {_N} > (?P<window>{_N})",
     r"exceed context limit",
     r"input is too long",
+    rf"too many input tokens\. max input tokens: (?P<window>{_N}), request input token count: "
+    rf"(?P<tokens>{_N})",
     r"request_too_large|request entity too large|request exceeds the maximum",
     # Google
     rf"input token count \((?P<tokens>{_N})\) exceeds the maximum number of tokens allowed "
     rf"\((?P<window>{_N})\)",
     rf"input token count exceeds the maximum number of tokens allowed (?P<window>{_N})",
+    rf"input token count is (?P<tokens>{_N}) but (?:the )?model (?:only )?supports up to "
+    rf"(?P<window>{_N})",
     r"input token count.{0,40}exceeds|exceeds the maximum number of tokens",
     # xAI
     rf"maximum prompt length is (?P<window>{_N}) but the request contains (?P<tokens>{_N})",
     # llama.cpp; LM Studio; Ollama
     rf"request \((?P<tokens>{_N}) tokens\) exceeds the available context size "
     rf"\((?P<window>{_N}) tokens\)",
-    r"exceeds the available context size",
+    r"exceeds the available context size|context size has been exceeded",
     rf"trying to keep the first (?P<tokens>{_N}) tokens.*?context length of only (?P<window>{_N})",
     r"greater than the context length",
     r"input length exceeds (?:the )?(?:maximum )?context length|prompt too long",
@@ -74,11 +79,16 @@ _WORDINGS = (
     rf"tokens in the prompt cannot exceed (?P<window>{_N}) - received (?P<tokens>{_N})",
     rf"`inputs` tokens \+ `max_new_tokens` must be <= (?P<window>{_N})\. Given: "
     rf"(?P<tokens>{_N})",
-    # Moonshot; MiniMax; Alibaba; Zhipu
+    rf"`inputs` must have less than (?P<window>{_N}) tokens\. Given: (?P<tokens>{_N})",
+    # Fireworks; GitHub Models
+    rf"prompt is too long: (?P<tokens>{_N}), model maximum context length: (?P<window>{_N})",
+    rf"request body too large for \S+ model\. Max size: (?P<window>{_N}) tokens",
+    # Moonshot; MiniMax; Alibaba; Zhipu; Volcengine
     rf"exceeded model token limit: (?P<window>{_N}) \(requested: (?P<tokens>{_N})\)",
     rf"exceeded model token limit(?:: (?P<window>{_N}))?",
     r"context window exceeds limit",
     rf"range of input length should be \[\d+, (?P<window>{_N})\]",
+    r"tokens of image and text exceed max message tokens",
     r"prompt exceeds max length|prompt 超长|输入长度超过|超过模型.{0,12}(?:长度|上限)",
     # GitHub Copilot; Cerebras
     rf"prompt token count of (?P<tokens>{_N}) exceeds the limit of (?P<window>{_N})",
