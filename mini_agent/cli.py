@@ -29,6 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; its exit status."""
     open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["child"]:  # what a session starts, and nobody types
+        return guarded(lambda: _child(given[1:]))
     options = parsed(["chat", *given] if is_request(given) else given)
     return guarded(lambda: options.command(options))
 
@@ -99,11 +101,6 @@ def make_parser() -> argparse.ArgumentParser:
         add(commands)
     live_commands(commands, add_command)
     add_commands(commands, add_command)
-    child = commands.add_parser(  # without a `help` it stands in no list
-        "child", description="What a sub-agent is: a JSON request in, a JSON result out.",
-        epilog="example: mini-agent child < request.json")
-    child.add_argument("--attached", action="store_true")
-    child.set_defaults(command=_child)
     return parser
 
 
@@ -163,10 +160,14 @@ def _run(options: argparse.Namespace) -> int:
     return report(outcome, options.json)
 
 
-def _child(options: argparse.Namespace) -> int:
+def _child(arguments: Sequence[str]) -> int:
     from .subagents.child import main as child
 
-    return child(options.attached)
+    parser = argparse.ArgumentParser(
+        prog="mini-agent child", description="What a sub-agent is: a JSON request in, a JSON "
+        "result out.", epilog="example: mini-agent child < request.json")
+    parser.add_argument("--attached", action="store_true")
+    return child(parser.parse_args(arguments).attached)
 
 
 def _add_tokens(commands: argparse._SubParsersAction) -> None:

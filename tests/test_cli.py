@@ -126,6 +126,13 @@ class BadInputTest(FolderTest):
                 self.task_refused(says, threshold=100, compression=settings)
         self.task_refused("there is no threshold", compression={"head_chars": 1})
 
+    def test_a_mistyped_command_is_shown_those_that_can_be_typed(self):
+        """What a session starts for itself is not among them."""
+        status, _, err = mini_agent("comparee", "workspace/sessions")
+        self.assertEqual(2, status)
+        self.assertIn("'compare'", err)
+        self.assertNotIn("child", err)
+
     def test_an_unknown_policy_is_answered_with_close_names(self) -> None:
         """A mistyped policy is no guess."""
         self.task_refused(r"no policy 'publishd'; did you mean published\?", policy="publishd",

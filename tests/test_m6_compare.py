@@ -387,7 +387,7 @@ class SummaryTest(unittest.TestCase):
         rows = [{"policy": policy, "window": 1_000, "far_recall": far, "steps": 10,
                  "over_window_steps": 1, "summary_tokens": 50, "sent_tokens": 500, "recall": 1.0,
                  "far_in_context": None, "fresh": .5, "lines": .25, "cost": .5, "summary_price": .3,
-                 "prefix_breaks": 3.0} for policy in ("none", "p")]
+                 "prefix_breaks": 3.0, "law_breaks": 2} for policy in ("none", "p")]
         return {"rows": rows, "calls": calls, "tokens": tokens, "head": head}
 
     def test_each_session_weighs_the_same(self):
@@ -395,9 +395,11 @@ class SummaryTest(unittest.TestCase):
         row = summarise([self.result(far / 20) for far in range(20)])[1]
         self.assertEqual(
             {"policy": "p", "sessions": 20, "far_recall": .475, "worst_tenth": .025,
-             "far_in_context": None, "summary_share": .1, "over_share": .1, "cost": .5},
+             "far_in_context": None, "summary_share": .1, "over_share": .1, "cost": .5,
+             "law_breaks": 40},
             {key: row[key] for key in ("policy", "sessions", "far_recall", "worst_tenth",
-                                       "far_in_context", "summary_share", "over_share", "cost")})
+                                       "far_in_context", "summary_share", "over_share", "cost",
+                                       "law_breaks")})
         self.assertLess(row["low"], .475)
         self.assertGreater(row["high"], .475)
 

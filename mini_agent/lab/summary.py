@@ -34,7 +34,7 @@ def summarise(results: Sequence[Result]) -> list[Row]:
     Keys: window, policy, sessions (so many count), far_recall with low and high,
     worst_tenth (mean far recall of the worst tenth of the sessions), the means of
     `MEANS`, summary_share (summary tokens relative to what `none` sends) and
-    over_share (of the steps). None where nothing could be counted.
+    over_share (of the steps), law_breaks (all together). None where nothing could be counted.
     """
     cells: dict[tuple[int, str], list[tuple[Row, int]]] = {}
     for result in results:
@@ -56,7 +56,8 @@ def _summary(window: int, policy: str, cell: Sequence[tuple[Row, int]]) -> Row:
             "low": low, "high": high, "worst_tenth": mean(worst),
             **{key: mean(row[key] for row in rows) for key in MEANS},
             "summary_share": mean(row["summary_tokens"] / sent for row, sent in cell if sent),
-            "over_share": mean(row["over_window_steps"] / row["steps"] for row in rows)}
+            "over_share": mean(row["over_window_steps"] / row["steps"] for row in rows),
+            "law_breaks": sum(row["law_breaks"] for row in rows)}
 
 
 def mean(values: Iterable[float | None]) -> float | None:

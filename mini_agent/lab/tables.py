@@ -83,7 +83,7 @@ def _facts(rows: Sequence[Row]) -> Iterator[str]:
 
 
 _SUMMARY_HEAD = ("policy", "sessions", "far", "interval", "in context", "worst tenth", "recall",
-                 "fresh", "lines", "cost", "summaries", "breaks", "over")
+                 "fresh", "lines", "cost", "summaries", "breaks", "over", "laws")
 
 
 def summary_table(summary: Sequence[Row]) -> Iterator[str]:
@@ -101,7 +101,8 @@ def _summary_cells(row: Row) -> tuple[str, ...]:
                                            "lines", "cost")),
             "-" if row["summary_share"] is None else f"+{row['summary_share']:.2f}",
             "-" if row["prefix_breaks"] is None else f"{row['prefix_breaks']:.1f}",
-            "-" if row["over_share"] is None else f"{100 * row['over_share']:.0f} %")
+            "-" if row["over_share"] is None else f"{100 * row['over_share']:.0f} %",
+            str(row["law_breaks"]) if row["sessions"] else "-")
 
 
 def _aligned(table: Sequence[Sequence[str]], title: str) -> Iterator[str]:
