@@ -128,10 +128,10 @@ class BadInputTest(FolderTest):
 
     def test_a_mistyped_command_is_shown_those_that_can_be_typed(self):
         """What a session starts for itself is not among them."""
-        status, _, err = mini_agent("comparee", "workspace/sessions")
-        self.assertEqual(2, status)
-        self.assertIn("'compare'", err)
-        self.assertNotIn("child", err)
+        done = mini_agent("comparee", "workspace/sessions")
+        self.assertEqual(2, done.returncode)
+        self.assertIn("'compare'", done.stderr)
+        self.assertNotIn("child", done.stderr)
 
     def test_an_unknown_policy_is_answered_with_close_names(self) -> None:
         """A mistyped policy is no guess."""
