@@ -78,6 +78,8 @@ class _Fold:
         self._state = WindowState(estimator(self._governance.estimator),
                                   Texts(language_of(said if isinstance(said, str) else "")))
         self._declared: int | None = None
+        self._sent: int | None = None  # tokens of the last request, as estimated
+        self._step = 0  # of the last message
         self._ids: set[str] = set()
         self._answer: dict[str, Any] = {}
         self._children: list[int] = []  # sub-agents that have begun
@@ -122,6 +124,9 @@ class _Fold:
         if record["type"] == "message":
             if fault := malformed(record["message"]):
                 yield "trace", fault
+            if step < self._step:
+                yield "trace", f"step {step} behind step {self._step}"
+            self._step = step
             yield from self._message(record["message"])
             return
         if "entries" in record["payload"]:
@@ -181,6 +186,7 @@ class _Fold:
 
     def _on_model_call(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
         view = self._state.view
+        self._sent = payload.get("tokens")
         if payload["messages"] != len(view):
             yield "trace", f"{payload['messages']} messages sent, the view has {len(view)}"
         if "tokens" not in payload:
@@ -194,6 +200,13 @@ class _Fold:
         told = payload.get("predicted", payload["tokens"])
         if told != (predicted := self._state.drift.predict(payload["tokens"])):
             yield "trace", f"{told} tokens predicted, rebuilt it is {predicted}"
+
+    def _on_model_usage(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
+        counted = payload.get("prompt_tokens", payload.get("refused_tokens"))
+        if self._sent is None or counted is None or "drift" not in payload:
+            return
+        if payload["drift"] != (drift := counted - self._state.drift.predict(self._sent)):
+            yield "trace", f"drift is {payload['drift']}, rebuilt it is {drift}"
 
     def _on_settings(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
         self._declared = None  # other forms of tools, perhaps; counted anew

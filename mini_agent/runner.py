@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .compression.budget import Budget, make_budget
+from .compression.budget import FULL_WINDOW, Budget, make_budget
 from .compression.marks import marked, marked_globs, marked_pins
 from .compression.pin_tools import PinTool, StageDoneTool
 from .compression.inputs import DESCRIBE, DescribeTool
@@ -27,7 +27,7 @@ from .errors import UsageError
 from .interrupts import Interrupts
 from .loop import MAX_STEPS, Agent, Outcome
 from .messages import Message
-from .models.base import ParentModel
+from .models.base import ANSWER_SHARE, ParentModel, longest_answer
 from .models.scripted import ScriptedModel
 from .subagents.orders import Limits
 from .tasks import Task
@@ -87,6 +87,18 @@ def governed_by(policy: Policy, window: int | None, estimator: str = "") -> Gove
     settings = {"name": policy.name, **({"window": window} if window else {}),
                 **differing(policy)}
     return Governance(policy, budget, estimator or policy.estimator, settings)
+
+
+def with_room(policy: Policy, window: int | None) -> Policy:
+    """The policy with room in the window for a live answer, if it acts and keeps none itself.
+
+    A window that is not known yet will have `ANSWER_SHARE` of it free.
+    """
+    if policy.reserve or not policy.ladder or not (window or policy.scale):
+        return policy
+    answer = longest_answer(window) if window else FULL_WINDOW // ANSWER_SHARE
+    scaled = -(-answer * FULL_WINDOW // window) if window and policy.scale else answer
+    return replace(policy, reserve=scaled)
 
 
 def recorded(start: Mapping[str, Any], place: str) -> Governance:

@@ -25,7 +25,7 @@ from .loop import MAX_STEPS, Agent, Outcome
 from .messages import Message, open_calls, system
 from .meter import Meter
 from .models.base import ParentModel
-from .runner import Governance, governed_by, make_tools, recorded
+from .runner import Governance, governed_by, make_tools, recorded, with_room
 from .subagents.endings import Ending
 from .subagents.orders import Limits
 from .subagents.trails import counted, record_end
@@ -141,6 +141,7 @@ class Session:
 
         The tools are those that the new policy needs: what it puts away can be had back.
         """
+        policy = with_room(policy, window)
         governance = governed_by(policy, window, self.window.state.estimate.name)
         tools = self._tools(governance, self.agent.history)
         self.window.use(policy, governance.budget, self.step, tools.declarations(),

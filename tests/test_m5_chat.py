@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
+import io
+import os
 import random
+import struct
+import termios
 import unittest
 from pathlib import Path
 
-from mini_agent.chat.keyboard import Lines
+from mini_agent.chat.keyboard import Keyboard, Lines
 from mini_agent.chat.screen import Screen, Style, bare, joined, safe, style_of
 from mini_agent.chat.wrap import Wrap, fitted, width, wrapped
 from mini_agent.errors import ModelError, UsageError
+from mini_agent.interrupts import Interrupts
 from mini_agent.messages import call
 from mini_agent.meter import Prices, prices
 from mini_agent.models.base import Reply
@@ -123,6 +129,26 @@ class Messages(unittest.TestCase):
         self.assertEqual(["a\n\nb\\", "c"], self.made('"""', "a", "", "b\\", '"""', "c"))
 
 
+class WhileItWorks(unittest.TestCase):
+    """What a terminal has for the listener."""
+
+    def test_each_line_is_kept_that_was_there_when_listening_ends(self) -> None:
+        """A question throws away what was typed ahead: whole lines must be out of its reach."""
+        typed = [f"line {number}" for number in range(100)]
+        mine, theirs = os.openpty()
+        with open(mine, "wb", buffering=0) as terminal, open(theirs, encoding="utf-8") as source:
+            sent = "".join(f"{line}\n" for line in typed).encode()
+            terminal.write(sent)
+            while struct.unpack("i", fcntl.ioctl(source, termios.FIONREAD, b"\0" * 4))[0] < len(sent):
+                pass  # the system takes a moment to hand it over
+            told: list[str] = []
+            keyboard = Keyboard(source, Interrupts(), io.StringIO(), told.append, told.append)
+            with keyboard.listening():
+                pass
+            self.assertEqual(typed, keyboard.typed())
+        self.assertEqual(2 * typed, told)
+
+
 class Talking(FolderTest):
     """A conversation from its first line to its end."""
 
@@ -202,7 +228,7 @@ class Talking(FolderTest):
                          [(pin["kind"], pin["text"]) for pin in pins])
         self.assertEqual(["first"], [stage["name"] for stage in records.events("stage")])
         self.assertEqual(1, len(list(records.events("undo"))))
-        self.assertEqual([{"name": "published", "window": 32_000}, None], [
+        self.assertEqual([{"name": "published", "window": 32_000, "reserve": 4_096}, None], [
             told.get("policy") for told in records.events("settings")])
         self.assertEqual("two", list(records.events("settings"))[1]["model"])
         self.assertIn("why count 3", talk.told)

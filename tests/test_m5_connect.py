@@ -10,9 +10,9 @@ from pathlib import Path
 
 from mini_agent.errors import EndpointError, PromptTooLongError, UsageError
 from mini_agent.messages import user
+from mini_agent.models.base import longest_answer
 from mini_agent.models.connect import Options, connect, find_endpoint
 from mini_agent.models.endpoint import Endpoint
-from mini_agent.models.live import longest_answer
 from mini_agent.models.transport import FAULTS, breakdown, post
 from tests.fake_server import FakeServer, chat, plain
 

@@ -8,6 +8,7 @@ from mini_agent.compression.policies import find_policy
 from mini_agent.compression.window import ContextWindow
 from mini_agent.messages import assistant, call, system, tool_result, user
 from mini_agent.models.scripted import ScriptedModel
+from mini_agent.runner import governed_by, with_room
 from mini_agent.texts import Texts
 from mini_agent.tokens import estimator
 from mini_agent.trace import Tracer
@@ -111,6 +112,21 @@ class WindowTests(unittest.TestCase):
         told.before_model_call(history, 2)
         self.assertEqual(records[0]["event"], "context_compression")
         self.assertLessEqual(told.predicted, 6_000)
+
+    def test_an_answer_has_room_in_a_window_that_a_policy_fills(self):
+        """A fifth, or 4,096 tokens: prompt and answer together are what the endpoint takes.
+
+        A policy that keeps room of its own keeps that; `none` does nothing and is sent.
+        """
+        for name, window, hard in (
+                ("digest", 8_000, 6_400), ("digest", 200_000, 195_904), ("digest_minimal", 8_000, 6_400),
+                ("published", 8_000, 6_400), ("two_layer", 200_000, 180_000), ("none", 8_000, 8_000)):
+            with self.subTest(name, window=window):
+                budget = governed_by(with_room(find_policy(name), window), window).budget
+                self.assertEqual(hard, budget.hard)
+                self.assertLessEqual(budget.soft, hard)
+        told = governed_by(with_room(find_policy("digest"), None), None).budget.within(8_000)
+        self.assertEqual(6_400, told.hard)
 
     def test_usage_from_before_a_change_does_not_trigger_the_next(self):
         """One compression, and none at the following step although the old report was high."""

@@ -172,6 +172,31 @@ class Goes(FolderTest):
                                                   again.meter.answer))
             self.assertAlmostEqual(.0048, Prices(3, .3, 15).of(again.meter))
 
+    def test_what_a_request_counted_and_the_order_of_steps_are_rebuilt(self) -> None:
+        """A drift that is not the difference, a step behind a later one: found in their lines."""
+        usage = {"prompt_tokens": 1_600, "completion_tokens": 20, "cached_tokens": 0}
+        model = Speaker([counting(1, usage=usage), Reply("done", usage=usage)])
+        session, file = started(self.folder, model, "go", window=9_000, extra=(Counter(),))
+        with file:
+            session.turn("go")
+        records = read_trace(session.path).records
+        self.assertEqual([], [found for found in audit(
+            [Line(*pair) for pair in enumerate(records, 1)], goes_on=True)])
+        used = next(record["seq"] for record in records if record.get("event") == "model_usage")
+        said = next(record["seq"] for record in records if record["type"] == "message"
+                    and record["message"]["role"] == "assistant")
+        changes = (((used, "payload", "drift"), 7, f"{used + 1} drift is 7, rebuilt it is "),
+                   ((said, "step"), 9, f"{said + 4} step 0 behind step 9"))
+        for (seq, *keys), value, expected in changes:
+            changed = copy.deepcopy(records)
+            place: dict[str, Any] = changed[seq]
+            for key in keys[:-1]:
+                place = place[key]
+            place[keys[-1]] = value
+            found = [f"{line} {text}" for line, _, text in audit(
+                [Line(*pair) for pair in enumerate(changed, 1)], goes_on=True)]
+            self.assertIn(expected, "\n".join(found))
+
     def test_another_policy_brings_the_tools_that_its_texts_speak_of(self) -> None:
         """What it puts behind a handle can be read; the tools are counted, recorded by the
         change of policy, and the same again on resume. Back again, they are gone."""

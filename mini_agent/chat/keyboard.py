@@ -211,10 +211,11 @@ class _Listener:
         return self._ended
 
     def _listen(self) -> None:
+        """Keep each line, also those that are there already when it is told to stop."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._descriptor, selectors.EVENT_READ)
             selector.register(self._waker, selectors.EVENT_READ)
-            while not any(key.fd == self._waker for key, _ in selector.select()):
+            while any(key.fd == self._descriptor for key, _ in selector.select()):
                 data = os.read(self._descriptor, 65_536)
                 if not data:
                     self._ended = True

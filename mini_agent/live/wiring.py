@@ -22,7 +22,7 @@ from ..meter import Prices, prices
 from ..models.base import Model, ParentModel
 from ..models.connect import Options, connect
 from ..models.scripted import ScriptedModel
-from ..runner import governed_by
+from ..runner import governed_by, with_room
 from ..session import Session, Setup, begin, resume
 from ..subagents.orders import Limits
 from ..tasks import load_task
@@ -60,7 +60,8 @@ class Wiring:
     def begin(self, file: TraceFile, said: str) -> Session:
         """A new session for what is said first."""
         policy = find_policy(self._options.policy or DEFAULT_POLICY)
-        return self._opened(begin(self._setup, file, governed_by(policy, window_of(self._options)),
+        window = window_of(self._options)
+        return self._opened(begin(self._setup, file, governed_by(with_room(policy, window), window),
                                   said))
 
     def resume(self, file: TraceFile) -> Session:

@@ -12,6 +12,9 @@ from typing import Any, Protocol
 
 from ..messages import Call, Message
 
+LONGEST_ANSWER = 4_096  # tokens
+ANSWER_SHARE = 5        # an answer has a fifth of the window, if that is less
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -43,6 +46,11 @@ class Model(Protocol):
 
     def summarize(self, messages: Sequence[Message], form: str) -> str:
         """A summary of `messages`, in a form of `compression.forms.FORMS`."""
+
+
+def longest_answer(window: int | None) -> int:
+    """The tokens that an answer may have: many endpoints count them with the prompt."""
+    return LONGEST_ANSWER if window is None else max(1, min(LONGEST_ANSWER, window // ANSWER_SHARE))
 
 
 class ParentModel(Model, Protocol):

@@ -17,7 +17,7 @@ from ..errors import EndpointError, ModelError, PromptTooLongError
 from ..messages import Message, clean, clean_json
 from ..prompts import summary_request
 from ..texts import Texts
-from .base import Reply
+from .base import Reply, longest_answer
 from .faults import broken, refusal_inside
 from .http import Answer, Http
 from .sse import events
@@ -26,8 +26,6 @@ from .turns import Turn, legal
 T = TypeVar("T")
 Show = Callable[[str], None]
 Spent = Callable[[dict[str, int]], None]
-LONGEST_ANSWER = 4_096  # tokens
-ANSWER_SHARE = 5        # of a window, which most policies fill to four fifths
 BAD_DATA = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # taken apart
 
 
@@ -216,11 +214,6 @@ class LiveModel:
         if value.get("error"):
             raise refusal_inside(self.http.endpoint, value)
         return value
-
-
-def longest_answer(window: int | None) -> int:
-    """The tokens that an answer may have: many endpoints count them with the prompt."""
-    return LONGEST_ANSWER if window is None else max(1, min(LONGEST_ANSWER, window // ANSWER_SHARE))
 
 
 def _peek(lines: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
