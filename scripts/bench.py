@@ -24,6 +24,7 @@ import tracemalloc
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
@@ -60,12 +61,15 @@ def governed_steps(quick: bool) -> Iterator[Row]:
         messages = session(size, size=1_900 if size == 100_000 else 4_700)
         recording = Recording("bench", "bench", messages, estimator("runs"))
         trial = Trial(recording, find_policy("clip"), 10**9, [])
-        trial.begin(HistoryIndex(messages))
-        trial.step(1, 0, messages[:-2 * REPEATS])
-        grown = iter(range(len(messages) - 2 * REPEATS + 2, len(messages) + 1, 2))
-        view = messages
-        yield ratio(f"governed step, {size} messages", lambda: trial.step(
-            2, 0, messages[:next(grown)]), lambda: json.dumps(view), .5)
+        history, new = messages[:-2 * REPEATS], iter(messages[-2 * REPEATS:])
+        trial.begin(HistoryIndex(history))
+        trial.step(1, 0, history)
+
+        def governed() -> None:
+            history.extend(islice(new, 2))
+            trial.step(2, 0, history)
+
+        yield ratio(f"governed step, {size} messages", governed, partial(json.dumps, history), .5)
 
 
 def growth(quick: bool) -> Row:
