@@ -54,7 +54,7 @@ class RetryTests(Case):
 
     def test_what_cannot_pass_is_asked_once(self):
         """A 4xx, a redirection, and the 5xx that speak of our own request."""
-        cannot = [(status, BAD_KEY) for status in (400, 401, 403, 404, 405, 413, 422, 302)]
+        cannot = [(status, BAD_KEY) for status in (400, 401, 403, 404, 405, 409, 413, 422, 425, 302)]
         cannot += [(500, {"error": {"message": "Failed to parse tool call arguments as JSON"}}),
                    (501, {"error": {"message": "this is not implemented"}}),
                    (429, {"error": {"message": "You exceeded your current quota, please check "

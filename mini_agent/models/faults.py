@@ -17,7 +17,7 @@ from ..messages import clean
 from .endpoint import Endpoint, hide_keys
 from .overflow_text import overflow
 
-PASSING = frozenset({408, 409, 425, 429})  # and 5xx, but for what `LASTING` names
+PASSING = frozenset({408, 429})  # and 5xx, but for what `LASTING` names
 LASTING = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance"
                      r"|failed to parse|parse tool call|template|not (?:implemented|supported)",
                      re.IGNORECASE)
