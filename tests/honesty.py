@@ -130,7 +130,8 @@ class Checker:
 
     def _uncut(self, row: str, source: Sequence[str]) -> str:
         """A row without the word that it was cut, which the original may have itself."""
-        if row in source or row.partition(": ")[2] in source:
+        _, mark, numbered = row.partition(": ")
+        if row in source or mark and numbered in source:
             return row
         return self.patterns["clip_cut"].split(row, maxsplit=1)[0]
 

@@ -74,6 +74,18 @@ class Honesty(unittest.TestCase):
             self.assertEqual(files, {desk.history[entry.stands_for[0]]["content"]
                                      for entry in moved})
 
+    def test_a_cut_line_is_a_line_of_its_result_though_an_empty_one_ends_it(self) -> None:
+        """The checker had taken the end behind the last line for what a number stands before."""
+        desk = Desk("clip", 1_000)
+        desk.round("f0", f"{'long line ' * 45}\n" + "}\n}\nlast\n")
+        for number in range(1, 4):
+            desk.round(f"f{number}", f"row {number}\n" * 200)
+        desk.ask()
+        checker = Checker(desk.history, "en", ("read_result",), desk.shelf)
+        cut = [entry for entry in desk.entries if "of this line left out" in entry.message["content"]]
+        self.assertEqual([3], [entry.stands_for[0] for entry in cut])
+        self.assertEqual([], list(checker.false_claims(cut[0])))
+
     def test_both_languages_make_the_same_claims(self) -> None:
         """A text has the same fields in English and in Chinese."""
         for key, texts in TEXTS.items():
