@@ -42,7 +42,9 @@ def run(folder: Path, report: Report) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     command = [str(python.with_name("llmock")), "serve", "--port", str(port),
-               "--context-window", str(WINDOW)]
+               "--context-window", str(WINDOW),
+               # or it has written all before it can see that the client stopped reading
+               "--stream-chunk-delay-ms", "20"]
     with served(command, f"{url}/_llmock/verdict", folder / "faults.log", **os.environ):
         for provider, base in (("openai", f"{url}/v1"), ("anthropic", f"{url}/anthropic")):
             fetch(f"{url}/_llmock/reset", {})
