@@ -26,7 +26,7 @@ from mini_agent.session import Session, Setup, begin, resume
 from mini_agent.subagents.orders import Limits
 from mini_agent.trace import Record, TraceFile, read_trace
 
-from .sessions import Speaker, counting
+from .sessions import Counter, Speaker, counting
 
 TURNS = ("Count <pin>up to thirty</pin>.", "Go on.")
 CHILD = {"replies": [{"content": "", "tool_calls": [{
@@ -96,29 +96,24 @@ class TellingSpeaker(Speaker):
         return {"script": CHILD}
 
 
-@dataclass(frozen=True)
-class Count:
-    """A tool with an effect: each number that it is called with stands in `marks` then."""
+class Marks(list[int]):
+    """An effect: each number that the tool is called with stands in the file `marks` then."""
 
-    folder: Path
-    name: str = "count"
-    description: str = "Counts."
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"type": "object", "properties": {"n": {"type": "integer"}}}
-
-    def __call__(self, n: int = 0) -> str:
-        with open(self.folder / "marks", "a", encoding="utf-8") as marks:
-            marks.write(f"{n}\n")
-        tell(counted=n)
-        return "\n".join(f"count {n} line {line} of the result" for line in range(30))
+    def append(self, number: int) -> None:
+        """Said as soon as it is done."""
+        with open(self._folder / "marks", "a", encoding="utf-8") as marks:
+            marks.write(f"{number}\n")
+        tell(counted=number)
 
 
 def open_session(scenario: Scenario, folder: Path, file: TraceFile, model: Speaker,
                  sinks: tuple[Any, ...] = ()) -> Session:
     """The session of the trace, or a new one where nothing whole was written yet."""
-    setup = Setup(folder, model, extra=(Count(folder),), limits=Limits(), sinks=sinks)
+    setup = Setup(folder, model, extra=(Counter(Marks(folder)),), limits=Limits(), sinks=sinks)
     records = read_trace(file.path).records
     model.replies = [*scenario.replies[sum(answers(record) for record in records):]]
     if records:

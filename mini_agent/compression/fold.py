@@ -97,8 +97,7 @@ def _take_apart(how: Fold, view: View, scene: Scene, span: range) -> Stretch:
     folded, newest = [], None
     for at in span:
         entry = view[at]
-        kept = entry.how == "verbatim" and not scene.protection.verbatim.isdisjoint(
-            entry.stands_for)
+        kept = entry.how == "verbatim" and entry.covers(scene.protection.verbatim)
         if kept and (how.apart or entry.message["role"] == "system"):
             continue
         if kept and entry.stands_for == tuple(users[-1:]):

@@ -16,6 +16,7 @@ from operator import attrgetter, lt
 from typing import Any
 
 from ..messages import Message
+from .rising import holds
 
 HOW = ("verbatim", "shortened", "summary", "attached")
 _TOKENS = attrgetter("tokens")
@@ -35,8 +36,7 @@ class Entry:
         mine = self.stands_for
         if len(mine) < 8 * len(indexes):
             return not indexes.isdisjoint(mine)
-        places = ((bisect_left(mine, index), index) for index in indexes)
-        return any(at < len(mine) and mine[at] == index for at, index in places)
+        return any(holds(mine, index) for index in indexes)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class OneMessage:
     def older(self, view: View, scene: Scene, room: int) -> tuple[list[int], list[int]]:
         """View and history indexes of what is neither protected nor in a tail of `room` tokens."""
         stays = [at for at, entry in enumerate(view.entries)
-                 if not scene.protection.verbatim.isdisjoint(entry.stands_for)]
+                 if entry.covers(scene.protection.verbatim)]
         room -= sum(view[at].tokens for at in stays)
         start = len(view)
         for group in reversed(list(groups(view.messages()))):
