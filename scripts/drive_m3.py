@@ -117,7 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
                       for row in baseline]}, indent=1) + "\n")
     write_file(options.traces / "m3-curve.svg", picture(governed, baseline, threshold))
     if not outcome.done:
-        print(f"{outcome.reason}: {outcome.detail}", file=sys.stderr)
+        print(": ".join(filter(None, (outcome.reason, outcome.detail))), file=sys.stderr)
     return 0 if outcome.done else 1
 
 

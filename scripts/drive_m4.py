@@ -234,7 +234,7 @@ def main(arguments: list[str] | None = None) -> int:
     write_file(options.traces / "m4-who.svg", picture([one for way in ways for one in way]))
     for outcome, _ in runs:
         if not outcome.done:
-            print(f"{outcome.reason}: {outcome.detail}", file=sys.stderr)
+            print(": ".join(filter(None, (outcome.reason, outcome.detail))), file=sys.stderr)
     return 0 if all(outcome.done for outcome, _ in runs) else 1
 
 
