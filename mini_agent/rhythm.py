@@ -15,7 +15,7 @@ from .trace import Record
 
 
 @dataclass(frozen=True)
-class Round:
+class Compression:
     """One change of the view: the record's number, sizes in tokens."""
 
     seq: int
@@ -30,7 +30,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Row:
-    """One step: tokens and messages before governance and as sent, and its rounds.
+    """One step: tokens and messages before governance and as sent, and its compressions.
 
     A step that ended in an overflow was not sent: 0 tokens, 0 messages.
     """
@@ -40,7 +40,7 @@ class Row:
     before_messages: int
     sent: int
     messages: int
-    rounds: tuple[Round, ...]
+    compressions: tuple[Compression, ...]
 
 
 def rows(records: Iterable[Record]) -> list[Row]:
@@ -51,43 +51,43 @@ def rows(records: Iterable[Record]) -> list[Row]:
     `TraceError` for a record that has not what its kind has to have.
     """
     made: dict[int, Row] = {}
-    rounds: list[Round] = []
+    compressions: list[Compression] = []
     for record in records:
         try:
             if record.get("event") == "context_compression":
-                rounds.append(_round(record))
+                compressions.append(_compression(record))
             elif record.get("event") in ("model_call", "context_overflow"):
-                row = _row(record, rounds, made.get(record["payload"]["step"]))
+                row = _row(record, compressions, made.get(record["payload"]["step"]))
                 made[row.step] = row
-                rounds = []
+                compressions = []
         except (KeyError, TypeError, ValueError) as error:
             raise TraceError(f"the {record['event']} does not fit ({error!r})",
                              place=f"seq {record['seq']}", value=record["seq"]) from error
     return list(made.values())
 
 
-def _row(record: Record, rounds: list[Round], earlier: Row | None) -> Row:
+def _row(record: Record, compressions: list[Compression], earlier: Row | None) -> Row:
     told = record["payload"]
     is_sent = record["event"] == "model_call"
     size, count = int(told.get("tokens", 0)), int(told.get("messages", 0))
-    every = (*(earlier.rounds if earlier else ()), *rounds)
+    every = (*(earlier.compressions if earlier else ()), *compressions)
     before, before_messages = ((every[0].before, every[0].before_messages) if every
                                else (size, count))
     return Row(int(told["step"]), before, before_messages, size if is_sent else 0,
                count if is_sent else 0, every)
 
 
-def _round(record: Record) -> Round:
+def _compression(record: Record) -> Compression:
     told: dict[str, Any] = record["payload"]
     before, after, messages, left = (int(told[key]) for key in (
         "before_tokens", "after_tokens", "before_messages", "after_messages"))
-    return Round(record["seq"], int(told["step"]), str(told["strategy"]), before, after,
+    return Compression(record["seq"], int(told["step"]), str(told["strategy"]), before, after,
                  messages, left, tuple(map(int, told["affected_indexes"])))
 
 
-def all_rounds(table: Iterable[Row]) -> list[Round]:
-    """Every round of a table, in order."""
-    return [change for row in table for change in row.rounds]
+def all_compressions(table: Iterable[Row]) -> list[Compression]:
+    """Every compression of a table, in order."""
+    return [change for row in table for change in row.compressions]
 
 
 def peak(table: Iterable[Row]) -> int:

@@ -21,7 +21,7 @@ from mini_agent.drawing import Curve, Mark, Panel, glyphs, svg, terminal_chart
 from mini_agent.cli import guarded
 from mini_agent.disk import write_file
 from mini_agent.loop import Outcome
-from mini_agent.rhythm import Row, all_rounds, peak, rows, spans
+from mini_agent.rhythm import Row, all_compressions, peak, rows, spans
 from mini_agent.runner import govern, run_task
 from mini_agent.tasks import Task, load_task
 from mini_agent.trace import Record, TraceFile
@@ -52,7 +52,7 @@ def table(governed: list[Row], baseline: list[Row]) -> str:
             (plain.sent, plain.messages), (row.before, row.before_messages),
             (row.sent, row.messages)))
         told = [f"{change.seq}: {NAMES.get(change.strategy, change.strategy)} "
-                f"[{spans(change.affected)}]" for change in row.rounds]
+                f"[{spans(change.affected)}]" for change in row.compressions]
         lines.append(f"{row.step:>4}  {sizes}{'; '.join(told)}".rstrip())
     return "\n".join(lines)
 
@@ -62,7 +62,7 @@ NAMES = {AGING: "aging", SUMMARY: "summary"}
 
 def steps_of(table_rows: list[Row], strategy: str) -> list[int]:
     """The steps at which a strategy changed the view."""
-    return [change.step for change in all_rounds(table_rows) if change.strategy == strategy]
+    return [change.step for change in all_compressions(table_rows) if change.strategy == strategy]
 
 
 def closing(outcome: Outcome, governed: list[Row], baseline: list[Row], end: dict) -> str:

@@ -27,7 +27,7 @@ from mini_agent.compression.view import View
 from mini_agent.lab.facts import state_of
 from mini_agent.loop import Outcome
 from mini_agent.messages import text_of
-from mini_agent.rhythm import all_rounds, peak, rows
+from mini_agent.rhythm import all_compressions, peak, rows
 from mini_agent.runner import Governance, govern, run_task
 from mini_agent.tasks import Task, load_task
 from mini_agent.tokens import estimator
@@ -110,7 +110,7 @@ def run(task: Task, policy: str, window: int, traces: Path) -> Result:
         wanted = WANTED.findall((workspace / "long_notes.txt").read_text(encoding="utf-8"))
     table = rows(records)
     last = [row for row in table if row.sent][-1]
-    return Result(outcome, len(all_rounds(table)), peak(table), last.sent, last.messages,
+    return Result(outcome, len(all_compressions(table)), peak(table), last.sent, last.messages,
                   facts_of(records, wanted))
 
 

@@ -2,7 +2,7 @@
 
     python3 scripts/watch_m3.py [--task FILE]
 
-Edit a number in the file, save, and read which rounds of compression appeared or
+Edit a number in the file, save, and read which compressions appeared or
 went, and how peak and final size moved. A file that is broken (or half saved)
 gives one line, and the watch goes on. Ctrl-C ends it.
 """
@@ -20,7 +20,7 @@ from fresh import ROOT, fresh_copy
 
 from mini_agent.cli import guarded
 from mini_agent.errors import UsageError
-from mini_agent.rhythm import all_rounds, peak, rows
+from mini_agent.rhythm import all_compressions, peak, rows
 from mini_agent.runner import govern, run_task
 from mini_agent.tasks import load_task
 from mini_agent.trace import Record
@@ -30,10 +30,10 @@ PAUSE = 0.3  # seconds between two looks at the file
 
 @dataclass(frozen=True)
 class Result:
-    """What one run came to; sizes in tokens, rounds as `strategy at step`."""
+    """What one run came to; sizes in tokens, compressions as `strategy at step`."""
 
     reason: str
-    rounds: tuple[str, ...]
+    compressions: tuple[str, ...]
     peak: int
     final: int
 
@@ -45,20 +45,20 @@ def run_once(path: Path) -> Result:
     with fresh_copy("m3") as workspace:
         outcome = run_task(task, workspace, [records.append], governance=govern(task))
     table = rows(records)
-    rounds = tuple(f"{change.strategy} at step {change.step}" for change in all_rounds(table))
-    return Result(outcome.reason, rounds, peak(table),
+    compressions = tuple(f"{change.strategy} at step {change.step}" for change in all_compressions(table))
+    return Result(outcome.reason, compressions, peak(table),
                   records[-1]["payload"].get("final_tokens", 0))
 
 
 def report(result: Result, last: Result | None) -> str:
     """One run in a few lines, against the last one if there was one."""
-    head = (f"{result.reason}: {len(result.rounds)} rounds, peak {result.peak} tokens, "
+    head = (f"{result.reason}: {len(result.compressions)} compressions, peak {result.peak} tokens, "
             f"{result.final} at the end")
     if last is None:
-        return "\n".join([head, *(f"    {round_}" for round_ in result.rounds)])
+        return "\n".join([head, *(f"    {made}" for made in result.compressions)])
     lines = [head] if result != last else [f"{head} (as before)"]
-    lines += [f"  + {round_}" for round_ in result.rounds if round_ not in last.rounds]
-    lines += [f"  - {round_}" for round_ in last.rounds if round_ not in result.rounds]
+    lines += [f"  + {made}" for made in result.compressions if made not in last.compressions]
+    lines += [f"  - {made}" for made in last.compressions if made not in result.compressions]
     for name, now, before in (("peak", result.peak, last.peak), ("end", result.final, last.final)):
         if now != before:
             lines.append(f"  {name}: {before} -> {now} ({now - before:+})")

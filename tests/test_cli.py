@@ -166,7 +166,7 @@ class ShowTest(FolderTest):
     """`mini-agent show` and `mini-agent tokens`."""
 
     def test_show_tells_the_rounds_of_a_trace(self) -> None:
-        """The reference trace is shown with its steps, rounds and ending."""
+        """The reference trace is shown with its steps, compressions and ending."""
         done = mini_agent("show", "traces/reference/m3-trace.jsonl")
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertIn("   9  3226 (20)   742 (7)     53: tool_result_aging [19]; "

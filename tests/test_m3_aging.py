@@ -92,7 +92,7 @@ class AgingTest(unittest.TestCase):
         content = "[工具结果已老化,保留首尾] " + "x" * 3000
         self.assertTrue(self._aged(content).startswith("[工具结果已老化,保留首尾] 原 3015 字符"))
 
-    def test_one_record_a_round_names_every_affected_result(self) -> None:
+    def test_one_record_a_change_names_every_affected_result(self) -> None:
         """Three results that are aged at once are one record, with the right arithmetic."""
         records: list = []
         history = [*head(), *rounds(3, "x" * 2000)]

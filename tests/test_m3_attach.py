@@ -156,7 +156,7 @@ class AttachTest(unittest.TestCase):
             self.put_back([], kinds="fils")
 
     def test_what_was_attached_goes_with_the_next_summary(self) -> None:
-        """Nothing is put back twice: a second round has one of each."""
+        """Nothing is put back twice: a second summary has one of each."""
         records: list[Record] = []
         made = governed("full_summary", 20_000, Says(), records,
                         {"attach": "card notice tools files"}, tools=("read_file",))

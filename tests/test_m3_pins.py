@@ -72,7 +72,7 @@ class Pinning(unittest.TestCase):
             history += rounds(1, f"row {step}\n" * 60)
             request = made.before_model_call(history, step)
             self.assertTrue(any(RULE in message["content"] for message in request), step)
-        self.assertGreater(made.state.rounds, 2)
+        self.assertGreater(made.state.times_summarised, 2)
 
     def test_pins_that_are_set_later_stand_under_one_header(self) -> None:
         """What was shortened already gets a line more for each, and no second header."""
@@ -94,7 +94,7 @@ class Pinning(unittest.TestCase):
         for step in range(6):
             history += rounds(1, "y\n" * 450)
             text = "\n".join(m["content"] for m in made.before_model_call(history, step))
-        self.assertGreater(made.state.rounds, 0)
+        self.assertGreater(made.state.times_summarised, 0)
         self.assertIn("- assumption, NOT verified: The port is 8080", text)
 
     def test_too_many_pins_are_refused_with_the_numbers(self) -> None:

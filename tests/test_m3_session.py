@@ -9,7 +9,7 @@ import unittest
 
 from mini_agent.compression.state import rebuild
 from mini_agent.loop import Outcome
-from mini_agent.rhythm import all_rounds, peak, rows
+from mini_agent.rhythm import all_compressions, peak, rows
 from mini_agent.tokens import estimator
 from mini_agent.trace import Record, line, read_trace
 from tests.support import ROOT, FolderTest, command, m3_task, payloads
@@ -26,7 +26,7 @@ PUBLISHED = [
     (11, 15389, 24, 975, 11, 975, 11), (12, 17928, 26, 3514, 13, 1130, 13),
     (13, 17991, 28, 1193, 15, 1193, 15)]
 # seq, step, strategy, before, after, affected
-ROUNDS = [
+COMPRESSIONS = [
     (8, 1, AGING, 4276, 282, [3]), (19, 3, AGING, 1243, 517, [5]), (30, 5, AGING, 1245, 743, [9]),
     (36, 6, AGING, 2844, 900, [13]), (42, 7, AGING, 3445, 1064, [15]),
     (53, 9, AGING, 3226, 1282, [19]), (54, 9, SUMMARY, 1282, 742, list(range(2, 16))),
@@ -79,11 +79,11 @@ class SessionTest(FolderTest):
         history = [r["message"] for r in self.records if r["type"] == "message"]
         return estimator("published")(history[:messages]), messages
 
-    def test_every_round_has_its_published_record(self) -> None:
+    def test_every_compression_has_its_published_record(self) -> None:
         """Record numbers, sizes and affected indexes of all eight agings and the summary."""
-        self.assertEqual(ROUNDS, [
+        self.assertEqual(COMPRESSIONS, [
             (c.seq, c.step, c.strategy, c.before, c.after, list(c.affected))
-            for c in all_rounds(rows(self.records))])
+            for c in all_compressions(rows(self.records))])
         self.assertEqual(81, len(self.records))
 
     def test_the_session_ends_well_with_the_published_size(self) -> None:
@@ -117,7 +117,7 @@ class SessionTest(FolderTest):
                 self.assertEqual((record["payload"]["messages"], record["payload"]["tokens"]),
                                  (len(view), view.tokens))
 
-    def test_edited_thresholds_give_exactly_their_rounds(self) -> None:
+    def test_edited_thresholds_give_exactly_their_compressions(self) -> None:
         """The second table of the figures, row by row."""
         for threshold, (aging, summary, largest, end) in EDITED.items():
             with self.subTest(threshold):
@@ -135,7 +135,7 @@ class SessionTest(FolderTest):
                     self.assertEqual(end, (last["final_messages"], last["final_tokens"]))
 
     def _steps(self, table: list, strategy: str) -> list[int]:
-        return [c.step for c in all_rounds(table) if c.strategy == strategy]
+        return [c.step for c in all_compressions(table) if c.strategy == strategy]
 
 
 class DriverTest(FolderTest):
@@ -193,7 +193,7 @@ class WatchTest(FolderTest):
     """`scripts/watch_m3.py`, with the clock handed in."""
 
     def test_each_save_says_what_changed_and_a_broken_file_is_one_line(self) -> None:
-        """Rounds that appeared and went, peak and end; a half-saved file, then on again."""
+        """Compressions that appeared and went, peak and end; a half-saved file, then on again."""
         sys.path.insert(0, str(ROOT / "scripts"))
         self.addCleanup(sys.path.remove, str(ROOT / "scripts"))
         from watch_m3 import watch
@@ -211,11 +211,11 @@ class WatchTest(FolderTest):
         with self.assertRaises(KeyboardInterrupt):
             watch(task, sleep, said.append)
         self.assertEqual(3, len(said))
-        self.assertIn("final_answer: 9 rounds, peak 1193 tokens, 1244 at the end", said[0])
+        self.assertIn("final_answer: 9 compressions, peak 1193 tokens, 1244 at the end", said[0])
         self.assertRegex(said[1], r"^not run: .*task\.json:\d+:\d+: broken JSON in .*; ")
         self.assertNotIn("\n", said[1])
         self.assertEqual(
-            "final_answer: 8 rounds, peak 1282 tokens, 1226 at the end\n"
+            "final_answer: 8 compressions, peak 1282 tokens, 1226 at the end\n"
             "  + tool_result_aging at step 4\n  + rolling_summary at step 10\n"
             "  - tool_result_aging at step 3\n  - tool_result_aging at step 5\n"
             "  - rolling_summary at step 9\n  peak: 1193 -> 1282 (+89)\n"

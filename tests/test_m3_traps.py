@@ -72,8 +72,8 @@ def last_change(records: list[Record]) -> dict[str, Any]:
 class WordsTest(unittest.TestCase):
     """Users' words are carried whole, by code, in every form."""
 
-    def test_users_words_stand_word_for_word_after_every_round(self) -> None:
-        """Three rounds of each strategy: every message of a user is in the view, whole."""
+    def test_users_words_stand_word_for_word_after_every_change(self) -> None:
+        """Three changes by each strategy: every message of a user is in the view, whole."""
         for name in FOLDS:
             with self.subTest(name):
                 records: list[Record] = []
@@ -273,7 +273,7 @@ class RefusedTest(unittest.TestCase):
         self.assertEqual(1, len(payloads(records, "context_compression")))
 
 
-class RoundsTest(unittest.TestCase):
+class ManySummariesTest(unittest.TestCase):
     """Summary after summary, over a long session."""
 
     def life(self, name: str, count: int = 50, **fields: Any) -> tuple[list[Record], Says]:
@@ -291,7 +291,7 @@ class RoundsTest(unittest.TestCase):
                 return records, model
         self.fail(f"{name} made only {len(payloads(records, 'context_compression'))} changes")
 
-    def test_the_size_of_a_summary_stays_bounded_over_50_rounds(self) -> None:
+    def test_the_size_of_a_summary_stays_bounded_over_50_changes(self) -> None:
         """400 tokens and a header, whatever is behind it; and it says the newest of it."""
         for name in ("rolling_summary", "segmented_summary", "full_summary", "handoff_form",
                      "state_card"):
@@ -305,7 +305,7 @@ class RoundsTest(unittest.TestCase):
                 self.assertIn(f"src/file_{last % 9}.py" if name == "state_card" else
                               f"step {last} ", made[-1]["message"]["content"])
 
-    def test_every_round_is_written_from_originals(self) -> None:
+    def test_every_summary_is_written_from_originals(self) -> None:
         """No summary is ever among the messages that the summariser is given."""
         for name in ASKING:
             with self.subTest(name):

@@ -29,14 +29,14 @@ from mini_agent.evidence import FAR
 from mini_agent.lab.measures import CACHED
 from mini_agent.lab.summary import MIN_CALLS
 from mini_agent.live.wiring import DEFAULT_POLICY
-from mini_agent.rhythm import all_rounds, rows
+from mini_agent.rhythm import all_compressions, rows
 from mini_agent.tools.shell import SECRETS
 from mini_agent.trace import read_trace
 from tests.fake_server import FakeServer, plain
 from tests.fuzz import HISTORIES, names
 from tests.support import ROOT, FolderTest, command
 from tests.test_m3_estimate import ESTIMATOR_OF, errors, samples
-from tests.test_m3_session import EDITED, PUBLISHED, ROUNDS, SUMMARY
+from tests.test_m3_session import EDITED, PUBLISHED, COMPRESSIONS, SUMMARY
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CHINESE = (ROOT / "README.zh-CN.md").read_text(encoding="utf-8")
@@ -68,7 +68,7 @@ def claims() -> tuple[str, ...]:
 
 
 def session_claims() -> Iterator[str]:
-    """Calls, last requests, share, rounds, and messages before and after the summary."""
+    """Calls, last requests, share, compressions, and messages before and after the summary."""
     trace = read_trace(ROOT / "traces" / "reference" / "m3-trace.jsonl")
     table = rows(trace.records)
     calls = [len(list(trace.events(name))) for name in ("model_call", "tool_call")]
@@ -76,8 +76,8 @@ def session_claims() -> Iterator[str]:
     last, bare = table[-1].sent, PUBLISHED[-1][1]
     yield (f"the last request has {bare} tokens; with a threshold of 1200 it has {last}, "
            f"which is {100 * (1 - last / bare):.2f} % less")
-    summary, = (change for change in all_rounds(table) if change.strategy == SUMMARY)
-    yield f"In {len(ROUNDS) - 1} steps long tool results"
+    summary, = (change for change in all_compressions(table) if change.strategy == SUMMARY)
+    yield f"In {len(COMPRESSIONS) - 1} steps long tool results"
     yield "in 1 step old messages"
     yield f"from {summary.before_messages} messages to {summary.after_messages}"
 

@@ -1,7 +1,7 @@
 """Milestone 3: the texts of neighbouring segments, merged the more, the older they are.
 
 The newest stand singly; of the older ones a few become one, again and again. What was
-merged stays merged while the session goes on, so a round costs what is new. What is left
+merged stays merged while the session goes on, so one more costs what is new. What is left
 out: who writes the texts, and how some of them become one (`summarise.py`).
 """
 

@@ -2,7 +2,7 @@
 
 Every strategy with a summary is a stretch (`spans.py`), a form, and the one function
 `fold`. The words of users in the stretch are carried whole, and by code: what a
-model writes of them is not taken over. Each round is written from the original
+model writes of them is not taken over. Each is written from the original
 messages, also of those that stand behind an earlier summary, so nothing is ever
 summarised twice. What this module leaves out: who writes the text.
 """
@@ -172,7 +172,7 @@ def _facts(scene: Scene, stretch: Stretch, put_back: Sequence[Attached]) -> dict
     if put_back:
         facts["attached"] = [{"kind": item.kind, "name": item.name, "tokens": item.entry.tokens}
                              for item in put_back]
-    if scene.rounds + 1 >= WARN_FROM:
+    if scene.times_summarised + 1 >= WARN_FROM:
         facts["notice"] = scene.texts("long_thread")
     return facts
 

@@ -17,10 +17,10 @@ from ..models.base import Model
 from ..texts import Texts
 from ..trace import Tracer
 from .budget import Budget, tokens_at
+from .descent import Descent
 from .index import HistoryIndex
 from .laws import Protection, check, protected_users, tail_start
 from .policies import ALWAYS, Policy, Rung
-from .rounds import Round
 from .scene import Scene, Shelf, Strategy
 from .share import UserShare
 from .state import WindowState
@@ -68,7 +68,7 @@ class Ladder:
         """Write a record, then know what it says. Unwritten, it never was (law 8)."""
         self.state.fold(self._tracer.event(name, **payload))
 
-    def take(self, turn: Round) -> None:
+    def take(self, descent: Descent) -> None:
         """Rung by rung, again and again, until the view is down or no rung gains.
 
         A rung is on where the view was over its tier; once one gained, those that are
@@ -76,26 +76,27 @@ class Ladder:
         A view that a rung could do nothing with is not shown to it again, unless a
         summariser has failed where the session would end without it.
         """
-        if turn.trigger == "stage" and any(old.trigger == "threshold" for old in self.state.taken):
-            return  # the round behind this one had begun
-        if turn.trigger == "threshold" and self.tokens <= self._lowest and not self.state.taken:
+        if descent.trigger == "stage" and any(
+                old.trigger == "threshold" for old in self.state.taken):
+            return  # the descent behind this one had begun
+        if descent.trigger == "threshold" and self.tokens <= self._lowest and not self.state.taken:
             return  # as mostly
-        level, gained, start = self._begun(turn)
+        level, gained, start = self._begun(descent)
         in_vain: dict[int, View] = {}
         progress = True
         while progress:
             progress = start > 0
             for number, rung in list(enumerate(self._rungs()))[start:]:
-                now, over = self.tokens, self._tier(rung, turn)
-                goal = min(turn.target, over) if turn.over else turn.target
-                if turn.once and number not in gained:
+                now, over = self.tokens, self._tier(rung, descent)
+                goal = min(descent.target, over) if descent.over else descent.target
+                if descent.once and number not in gained:
                     goal = 0
                 if max(now, level) <= over or now <= goal \
                         or in_vain.get(number) is self.state.view:
                     continue
                 failures = self.state.breaker.failures
-                if not self._ask(rung, turn):
-                    if self._may_ask_again(turn, failures):
+                if not self._ask(rung, descent):
+                    if self._may_ask_again(descent, failures):
                         progress = True
                     else:
                         in_vain[number] = self.state.view
@@ -106,16 +107,16 @@ class Ladder:
                     level = max(level, now)
             start = 0
 
-    def _begun(self, turn: Round) -> tuple[int, set[int], int]:
-        """Where a round goes on that a killed process had begun: (the level that it was at,
+    def _begun(self, descent: Descent) -> tuple[int, set[int], int]:
+        """Where a descent goes on that a killed process had begun: (the level that it was at,
         the rungs that gained, the one to ask next)."""
         level, gained, start = 0, set[int](), 0
-        if not self.state.taken or turn.trigger not in ("stage", "threshold"):
+        if not self.state.taken or descent.trigger not in ("stage", "threshold"):
             return level, gained, start
         rungs = self._rungs()
         for old in self.state.taken:
             names = [rung.strategy.name for rung in rungs]
-            if old.trigger != turn.trigger or old.strategy not in names:
+            if old.trigger != descent.trigger or old.strategy not in names:
                 continue
             number = names.index(old.strategy, start if old.strategy in names[start:] else 0)
             gained.add(number)
@@ -131,45 +132,45 @@ class Ladder:
             return self.policy.ladder
         return (*self.policy.ladder, Rung(UserShare()))
 
-    def _tier(self, rung: Rung, turn: Round) -> int:
-        """The tokens over which a rung is taken: its own tier, or the round's.
+    def _tier(self, rung: Rung, descent: Descent) -> int:
+        """The tokens over which a rung is taken: its own tier, or the descent's.
 
         At the end of a stage a rung with a tier of its own waits for that all the same.
         """
         if rung.trigger is None or self.budget.window is None:
-            return turn.over
+            return descent.over
         own = tokens_at(rung.trigger, self.budget.window, scale=self.budget.scale)
-        return own if turn.trigger == "stage" else min(turn.over, own)
+        return own if descent.trigger == "stage" else min(descent.over, own)
 
-    def _ask(self, rung: Rung, turn: Round) -> bool:
+    def _ask(self, rung: Rung, descent: Descent) -> bool:
         """Ask one strategy for a change and commit it. True if the view got smaller."""
         strategy = rung.strategy
-        forced = turn.trigger in ("overflow", "manual") or self.tokens > self.budget.hard
+        forced = descent.trigger in ("overflow", "manual") or self.tokens > self.budget.hard
         if strategy.asks_model and not forced and not self._may_ask(strategy.name):
             return False
         applied = False
         try:
-            applied = self._propose(rung, turn)
+            applied = self._propose(rung, descent)
         except TraceError:
             raise
         except MiniAgentError as error:
-            self._failed(turn, strategy, error)
+            self._failed(descent, strategy, error)
         except BaseException as error:  # an interrupt, or a fault: said, and handed on
             what = "interrupted by the user" if isinstance(error, KeyboardInterrupt) \
                 else repr(error)
-            self._skip(turn, strategy.name, "failed", always=True, detail=what)
+            self._skip(descent, strategy.name, "failed", always=True, detail=what)
             raise
         finally:
             for note in self._summariser.take(applied):
-                self.record("model_summarize", step=turn.step, **note)
+                self.record("model_summarize", step=descent.step, **note)
         return applied
 
-    def _propose(self, rung: Rung, turn: Round) -> bool:
-        change = rung.strategy(self.state.view, self._scene(turn, rung))
+    def _propose(self, rung: Rung, descent: Descent) -> bool:
+        change = rung.strategy(self.state.view, self._scene(descent, rung))
         if change is not None:
-            self._commit(turn, change)
+            self._commit(descent, change)
         elif rung.trigger != ALWAYS:
-            self._skip(turn, rung.strategy.name, "no_gain")
+            self._skip(descent, rung.strategy.name, "no_gain")
         return change is not None
 
     def _may_ask(self, name: str) -> bool:
@@ -177,13 +178,13 @@ class Ladder:
         state = self.state
         return not state.breaker.open and not state.skips.holds(name, self.tokens)
 
-    def _may_ask_again(self, turn: Round, failures: int) -> bool:
+    def _may_ask_again(self, descent: Descent, failures: int) -> bool:
         """A summariser that fails over the hard limit is asked until the breaker opens."""
         breaker = self.state.breaker
-        needed = turn.trigger == "overflow" or self.tokens > self.budget.hard
+        needed = descent.trigger == "overflow" or self.tokens > self.budget.hard
         return needed and failures < breaker.failures and not breaker.open
 
-    def _commit(self, turn: Round, change: Change) -> None:
+    def _commit(self, descent: Descent, change: Change) -> None:
         """The one way by which the view changes. Raises `LawError`, `TraceError`."""
         before = self.state.view
         try:
@@ -192,39 +193,40 @@ class Ladder:
             raise LawError(2, f"the change does not fit: {error}", place=change.strategy) from error
         check(before, after, change, self.protection(), self.policy.breaks)
         self.state.fold(self._tracer.event("context_compression", **to_payload(
-            turn.step, turn.trigger, before, after, change)), (change, after))
+            descent.step, descent.trigger, before, after, change)), (change, after))
 
-    def _failed(self, turn: Round, strategy: Strategy, error: MiniAgentError) -> None:
+    def _failed(self, descent: Descent, strategy: Strategy, error: MiniAgentError) -> None:
         """Why nothing came of a strategy; the summariser's third failure opens the breaker."""
         reason = "refused" if isinstance(error, (LawError, SummaryRefused)) else "failed"
         if not strategy.asks_model or isinstance(error, LawError):
-            self._skip(turn, strategy.name, reason, detail=str(error))
+            self._skip(descent, strategy.name, reason, detail=str(error))
             return
         breaker = self.state.breaker
         was_open = breaker.open
-        self._skip(turn, strategy.name, reason, detail=str(error), failures=breaker.failures + 1)
+        self._skip(descent, strategy.name, reason, detail=str(error), failures=breaker.failures + 1)
         if breaker.open and not was_open:
-            self._skip(turn, strategy.name, "breaker_open", failures=breaker.failures)
+            self._skip(descent, strategy.name, "breaker_open", failures=breaker.failures)
 
-    def _skip(self, turn: Round, name: str, reason: str, *, always: bool = False,
+    def _skip(self, descent: Descent, name: str, reason: str, *, always: bool = False,
               **numbers: Any) -> None:
         """One record, where it is news or where a model call was spent on it."""
         if always or self._summariser.asked or self.state.skips.is_news(name, reason, self.tokens):
-            self.record("compression_skipped", step=turn.step, strategy=name, reason=reason,
+            self.record("compression_skipped", step=descent.step, strategy=name, reason=reason,
                         tokens=self.tokens, soft=self.budget.soft, hard=self.budget.hard,
                         **numbers)
 
-    def _scene(self, turn: Round, rung: Rung) -> Scene:
+    def _scene(self, descent: Descent, rung: Rung) -> Scene:
         """What a strategy gets to see; its goal is in tokens of the view alone."""
-        tier = self._tier(rung, turn)
-        target = min(turn.target, tier) if turn.over and rung.trigger != ALWAYS else turn.target
+        target = descent.target
+        if descent.over and rung.trigger != ALWAYS:
+            target = min(target, self._tier(rung, descent))
         state = self.state
-        self._summariser.focus = turn.focus
+        self._summariser.focus = descent.focus
         goal = max(1, state.drift.estimate_of(target) - state.declared) if target else 0
-        return Scene(turn.step, state.history, goal, self.budget, state.estimate, self.texts,
+        return Scene(descent.step, state.history, goal, self.budget, state.estimate, self.texts,
                      self.protection(), state.sent, self.policy.frozen, self._summariser,
-                     state.pins, self._tools, self._shelf, state.stages, state.rounds, turn.trigger,
-                     turn.focus, self._index, self._support)
+                     state.pins, self._tools, self._shelf, state.stages,
+                     state.times_summarised, descent.trigger, descent.focus, self._index, self._support)
 
     def protection(self) -> Protection:
         """What may not be touched as things stand; found once as long as they stand so."""

@@ -74,8 +74,8 @@ class Scene:
     not shortened any more. `summarise` asks the model. `tools` are the names of the
     tools that the agent has: no text may name another. `shelf` keeps what leaves the
     view; a strategy that needs one says so where it is None.
-    `stages` are the stages of the work that have ended, oldest first; `rounds` says
-    how many summaries this session has had. `trigger` is what the ladder is taken for
+    `stages` are the stages of the work that have ended, oldest first; `times_summarised`
+    says how many changes of this session made a summary. `trigger` is what the ladder is taken for
     (threshold, stage, overflow, manual), `focus` what a user who asked for it cares for.
     `index` knows the lines and words of the history, as far as it was told to `grow`,
     `support` where the names in summaries stand in it.
@@ -95,7 +95,7 @@ class Scene:
     tools: frozenset[str] = frozenset()
     shelf: Shelf | None = None
     stages: tuple[Stage, ...] = ()
-    rounds: int = 0
+    times_summarised: int = 0
     trigger: str = "threshold"
     focus: str = ""
     index: HistoryIndex = field(default_factory=lambda: HistoryIndex(()))

@@ -31,7 +31,7 @@ UNDOABLE = 20  # changes that can be taken back; an older one is not worth its m
 
 
 class Taken(NamedTuple):
-    """A rung gained: in which kind of round, and from how many tokens of the view."""
+    """A rung gained: on which trigger, and from how many tokens of the view."""
 
     strategy: str
     trigger: str
@@ -47,7 +47,8 @@ class WindowState:
     `answered` at the last one that got a reply.
     `undoable` are (seq, inverse change) of the newest changes, the last one last.
     `resting` is the size in tokens, of the view alone, that an undo went back to.
-    `declared` are the tokens of the tool declarations, `rounds` counts summaries.
+    `declared` are the tokens of the tool declarations, `times_summarised` counts changes
+    that made a summary.
     `taken` are the rungs that gained since the last model call or message, so that a
     ladder that was cut off is taken on from there.
     `watch` is shown each change, with the views before and behind it.
@@ -71,7 +72,7 @@ class WindowState:
         self.settings: dict[str, Any] = {}
         self.undoable: deque[tuple[int, Change]] = deque(maxlen=UNDOABLE)
         self.resting = 0
-        self.rounds = 0
+        self.times_summarised = 0
         self.taken: list[Taken] = []
         self.applied = False                    # whether the last proposal was
         self.summaries: list[dict[str, Any]] = []  # what the model wrote for those that were
@@ -153,7 +154,7 @@ class WindowState:
         self.undoable.append((seq, back))
         self.applied = True
         self.resting = 0
-        self.rounds += any(entry.how == "summary" for _, entry in change.inserts)
+        self.times_summarised += any(entry.how == "summary" for _, entry in change.inserts)
         if "unsupported" in payload:  # a summary of the model: it works again
             self.breaker.close()
 

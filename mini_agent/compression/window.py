@@ -21,6 +21,7 @@ from ..texts import Texts
 from ..tokens import Estimator
 from ..trace import Tracer
 from .budget import Budget
+from .descent import Descent
 from .index import HistoryIndex
 from .inputs import Inputs, lean
 from .ladder import Ladder
@@ -29,7 +30,6 @@ from .overflow import immovable, least, overflow_error
 from .pinning import new_marks, put_back, record_of, refusal, whole
 from .pins import Pin, Pins
 from .policies import Policy
-from .rounds import Round
 from .scene import Shelf
 from .skips import NEWS_GROWTH
 from .state import WindowState
@@ -116,9 +116,9 @@ class ContextWindow:
             self._refuse_hopeless()
         budget = self.budget
         if self.policy.stages and self.state.at_boundary:
-            self._ladder.take(Round(step, "stage", 0, budget.target))
+            self._ladder.take(Descent(step, "stage", 0, budget.target))
         if budget.window is not None and not self._rests():
-            self._ladder.take(Round(step, "threshold", budget.soft, budget.target))
+            self._ladder.take(Descent(step, "threshold", budget.soft, budget.target))
         self._refuse_overflow(step)
 
     def declared(self, tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -137,7 +137,7 @@ class ContextWindow:
             self._ladder.record("settings", step=step, learned_window=error.window)
             self._narrow(self.policy)
         before = self.view.tokens
-        self._ladder.take(Round(step, "overflow", 0, self._goal_after_refusal(error)))
+        self._ladder.take(Descent(step, "overflow", 0, self._goal_after_refusal(error)))
         if self.view.tokens >= before:
             raise error
         self._refuse_overflow(step)
@@ -152,7 +152,7 @@ class ContextWindow:
             self.close_breaker(step)
         before, budget = self.tokens, self.budget
         target = budget.target if budget.target < budget.soft else budget.by_hand
-        self._ladder.take(Round(step, "manual", 0, target, focus))
+        self._ladder.take(Descent(step, "manual", 0, target, focus))
         return before, self.tokens
 
     def undo(self, step: int) -> tuple[int, int]:

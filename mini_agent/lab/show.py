@@ -25,7 +25,7 @@ _CHILD = ("child", "status", "steps", "peak_tokens", "sent_tokens")
 
 
 def show_trace(trace: Trace, place: str) -> Iterator[str]:
-    """The lines about a whole run: a row a step, with its rounds and sub-agents.
+    """The lines about a whole run: a row a step, with its compressions and sub-agents.
 
     Raises `TraceError` for a record that has not what its kind has to have.
     """
@@ -36,7 +36,7 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
     children = list(trace.events("subagent_end"))
     for row in rows(trace.records):
         told = "; ".join(f"{change.seq}: {change.strategy} [{spans(change.affected)}]"
-                         for change in row.rounds)
+                         for change in row.compressions)
         before, sent = (f"{tokens} ({messages})" if tokens or not messages else f"({messages})"
                         for tokens, messages in ((row.before, row.before_messages),
                                                  (row.sent, row.messages)))  # or not counted

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Round:
-    """One time that the ladder is taken.
+class Descent:
+    """One way down the ladder: why it is taken, and how far it leads.
 
     `over` and `target` are in tokens of the request: above `over` a rung is taken,
     and once it was it goes on down to `target`. `focus` is what a user who
