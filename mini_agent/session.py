@@ -171,8 +171,7 @@ class Session:
             self.tracer.event("evidence", **own_evidence(records, state))
 
 
-def begin(setup: Setup, file: TraceFile, governance: Governance, said: str,
-          name: str = "chat") -> Session:
+def begin(setup: Setup, file: TraceFile, governance: Governance, said: str) -> Session:
     """A new session in the language of what was `said` first, which is not in it yet.
 
     Raises `UsageError` where the workspace is no folder, `TraceError` where nothing
@@ -181,7 +180,7 @@ def begin(setup: Setup, file: TraceFile, governance: Governance, said: str,
     texts = Texts(language_of(said))
     state = WindowState(estimator(governance.estimator), texts)
     session = Session(setup, file, governance, texts, Meter(), state, fresh=True)
-    session.tracer.event("run_start", format=FORMAT, task=name, policy=governance.settings,
+    session.tracer.event("run_start", format=FORMAT, task="chat", policy=governance.settings,
                          estimator=governance.estimator)
     session.agent.say(system(texts("live_system")))
     return session

@@ -151,7 +151,7 @@ def scaled(quick: bool) -> Iterator[Row]:
               f"{others[-1].file / 1e6:.0f} MB", share, share, share, None if quick else 5.0)
 
 
-def small_parts(quick: bool) -> Iterator[Row]:
+def small_parts() -> Iterator[Row]:
     """Estimator, trace, memory, start of the program."""
     messages = session(1_000)
     text = "\n".join(message["content"] for message in messages)
@@ -195,7 +195,7 @@ def python(*words: str) -> None:
 
 def all_rows(quick: bool) -> Iterator[Row]:
     """Every row, as it is measured."""
-    yield from small_parts(quick)
+    yield from small_parts()
     yield from counted(quick)
     yield from governed_steps(quick)
     yield growth(quick)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from mini_agent.compression.policies import Policy
 from mini_agent.errorlines import error_points, error_weight
-from mini_agent.messages import assistant
 from mini_agent.words import rows_of
 
 from .desk import Desk, ladder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import contextlib
 import unittest
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from mini_agent.compression.budget import make_budget

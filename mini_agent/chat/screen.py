@@ -160,11 +160,11 @@ class Screen:
         stream.flush()
 
 
-def joined(parts: Sequence[str], columns: int, between: str = " | ") -> str:
+def joined(parts: Sequence[str], columns: int) -> str:
     """As many of the parts as fit, the first ones first."""
     line = ""
     for part in parts:
-        longer = line + (between if line else "") + part
+        longer = f"{line} | {part}" if line else part
         if line and width(longer) > columns:
             continue
         line = longer

@@ -17,7 +17,7 @@ from operator import eq
 
 from ..messages import Message
 from .sheet import Pile, parse, render
-from .verify import FINDERS, Support, lacking
+from .verify import FINDERS, lacking
 
 Doubts = tuple[list[str], ...]  # for each of `FINDERS` the names that a part does not have
 

@@ -16,7 +16,6 @@ from ..compression.view import Entry, View
 from ..messages import Message, text_of
 from .replay import Moment
 
-STATES = ("verbatim", "summary", "handle", "gone")
 _HANDLE = re.compile(r"(?:#|handle=)(\d+)(?:-#(\d+))?")  # one, or a span of them
 
 

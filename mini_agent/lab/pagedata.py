@@ -59,10 +59,9 @@ and no entry of it stands for is `dropped`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..compression.view import Entry
 from ..messages import Message, calls_of, groups
 from .measures import Tally
 from .pagesize import CUT, SESSIONS, Data, cut_for, size_of, windows_that_fit, with_fewer_windows

@@ -94,4 +94,3 @@ def _provider(model: str, environ: Mapping[str, str]) -> str:
     if len(named) == 1:
         return named[0]
     return "anthropic" if model.startswith("claude") else "openai"
-

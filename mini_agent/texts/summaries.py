@@ -50,7 +50,6 @@ SECTIONS: dict[str, tuple[str, str, str, str]] = {
 
 SUMMARIES: dict[str, tuple[str, str]] = {
     # extract.py: lines of the deterministic summaries
-    "said_user": ("- user: {text}", "- 用户: {text}"),
     "said_action": ("- {text}", "- {text}"),
     "said_result": ("- {name} returned: {text}", "- {name} 返回: {text}"),
     "said_error": ("- {name} failed ({code}): {text}", "- {name} 失败 ({code}): {text}"),

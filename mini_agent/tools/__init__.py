@@ -8,7 +8,7 @@ from ..texts import Texts
 from .base import Tool
 from .files import EditFile, ListFiles, ReadFile, WriteFile
 from .search import SearchText
-from .shell import SECONDS, RunCommand
+from .shell import RunCommand
 from .skill import Skill
 from .workspace import Workspace
 
@@ -18,18 +18,14 @@ NAMES = ("list_files", "read_file", "search_text", "write_file", "edit_file", "r
 
 
 def standard_tools(workspace: Workspace, texts: Texts, *, names: Sequence[str] = NAMES,
-                   allow_shell: bool = False, programs: tuple[str, ...] | None = None,
-                   timeout: float = SECONDS, own_session: bool = True) -> list[Tool]:
-    """Those of the six tools that are named, in the order in which a model is told of them,
-    and `skill` where the workspace has skills.
-
-    The settings are those of `RunCommand`; `timeout` is in seconds.
-    """
+                   allow_shell: bool = False, own_session: bool = True) -> list[Tool]:
+    """The tools with these `names`, in the order in which a model is told of them; `skill`
+    only where the workspace has skills. The other settings are those of `RunCommand`."""
     workspace = Workspace(workspace.root, texts)  # its errors speak the same language
     skill = Skill(workspace, texts)
     tools: tuple[Tool, ...] = (
         ListFiles(workspace, texts), ReadFile(workspace, texts), SearchText(workspace, texts),
         WriteFile(workspace, texts), EditFile(workspace, texts),
-        RunCommand(workspace, texts, allow_shell, programs, timeout, own_session=own_session),
+        RunCommand(workspace, texts, allow_shell, own_session=own_session),
         *([skill] if skill.names() else []))
     return [tool for tool in tools if tool.name in names]

@@ -14,6 +14,7 @@ from .output import LINE_LIMIT, lines_of, one_line
 
 CONTEXT = 3          # unchanged lines around a change in a diff
 MAX_PLACES = 100     # further places of a text that stands very often are not looked for
+CLOSEST = 3          # lines that are named where the text itself is not there
 MAX_COMPARED = 2_000  # lines among which a similar one is looked for
 _HUNK = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 
@@ -46,17 +47,17 @@ def line_number(text: str, offset: int) -> int:
     return text.count("\n", 0, offset) + 1
 
 
-def closest(text: str, old: str, count: int = 3) -> Iterator[tuple[int, str]]:
+def closest(text: str, old: str) -> Iterator[tuple[int, str]]:
     """(number, line) of the lines most like the first line of `old` that has text.
 
     Equal but for white space comes first, the usual mistake; then similar ones.
     """
     wanted = next((line.strip() for line in _plain(old).split("\n") if line.strip()), "")
     lines = [line.strip() for line in text.split("\n")]
-    numbers = [number for number, line in enumerate(lines) if wanted and line == wanted][:count]
+    numbers = [number for number, line in enumerate(lines) if wanted and line == wanted][:CLOSEST]
     if not numbers:
         near = difflib.get_close_matches(
-            wanted[:100], sorted({line[:100] for line in lines[:MAX_COMPARED] if line}), count)
+            wanted[:100], sorted({line[:100] for line in lines[:MAX_COMPARED] if line}), CLOSEST)
         numbers = sorted(next(number for number, line in enumerate(lines) if line[:100] == match)
                          for match in near)
     for number in numbers:

@@ -37,7 +37,6 @@ TASKS = 2        # what the user asks, the second one right behind a result
 STEPS = 4        # calls for each
 ESTIMATE = "runs:qwen"  # one token a digit, as this model's tokenizer has it
 LINES = 30       # of a result: about 450 of its tokens
-FORCED = {"openai": {"tool_choice": "required"}, "anthropic": {"tool_choice": {"type": "any"}}}
 # provider, policy, the window that we believe in
 SESSIONS = (("openai", "clip_errors_summary", WINDOW), ("anthropic", "whole_rounds", WINDOW),
             ("openai", "published", 4 * WINDOW), ("anthropic", "clear_keep_3", 4 * WINDOW))
