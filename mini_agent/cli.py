@@ -14,13 +14,12 @@ import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from .errors import MiniAgentError, UsageError
+from .errors import DONE, FAILED, INTERRUPTED, WRONG_USE, MiniAgentError, UsageError
 from .hostile import open_streams, printable
-from .lab.commands import add_commands
+from .lab.commands import add_commands as lab_commands
 from .live.commands import add_commands as live_commands
 from .live.commands import report
 
-DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 WIDTH = 80  # columns of the list of policies
 Command = Callable[[argparse.Namespace], int]
 
@@ -63,12 +62,9 @@ def guarded(run: Callable[[], int]) -> int:
         status = run()
         sys.stdout.flush()
         return status
-    except UsageError as error:
-        print(f"mini-agent: {printable(str(error))}", file=sys.stderr)
-        return WRONG_USE
     except MiniAgentError as error:
         print(f"mini-agent: {printable(str(error))}", file=sys.stderr)
-        return FAILED
+        return WRONG_USE if isinstance(error, UsageError) else FAILED
     except MemoryError:
         print("mini-agent: there is not enough memory for this", file=sys.stderr)
         return FAILED
@@ -100,7 +96,7 @@ def make_parser() -> argparse.ArgumentParser:
     for add in (_add_run, _add_tokens, _add_policies):
         add(commands)
     live_commands(commands, add_command)
-    add_commands(commands, add_command)
+    lab_commands(commands, add_command)
     return parser
 
 
@@ -139,14 +135,13 @@ def _run(options: argparse.Namespace) -> int:
     from .runner import govern, run_task
     from .subagents.orders import Limits
     from .tasks import load_task
+    from .tools.workspace import Workspace
     from .trace import TraceFile, trace_folder
 
     task = load_task(options.task)
     window = tokens_of(options.window) if options.window else None
     governance = govern(task, options.policy, window)
-    if not options.workspace.is_dir():
-        raise UsageError("the workspace is not a folder", place=str(options.workspace),
-                         remedy="name a folder that is there with --workspace")
+    Workspace(options.workspace)  # is refused here, before a trace is opened
     with ExitStack() as stack:
         sinks, folder = [], None
         if options.trace:

@@ -16,14 +16,16 @@
     |   `-- EndpointError         the endpoint refused, broke off or could not be reached
     `-- ToolError             a tool call failed; it goes back to the model
 
-A message says where (`place`), what was found (`value`) and what to do
-(`remedy`), and carries the three as attributes, so that nobody parses prose. An error that ends
-a run has a `reason`, the word of its `run_end`.
+A message says where (`place`), what was found (`value`) and what to do (`remedy`), and
+carries the three as attributes, so that nobody parses prose. An error that ends a run
+has a `reason`, the word of its `run_end`.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130  # exit statuses of the program
 
 
 class MiniAgentError(Exception):
@@ -129,9 +131,9 @@ class PromptTooLongError(ModelError):
 class EndpointError(ModelError):
     """The endpoint refused, broke off or could not be reached.
 
-    `status` is the HTTP status, or a word where there was none: "connection",
-    "timeout", "broken". `passing`: the same request may succeed later. `wait` is how
-    many seconds the endpoint asked to wait, None if it did not say.
+    `status` is the HTTP status, or a word where there was none: "unreachable",
+    "connection", "timeout", "broken". `passing`: the same request may succeed later.
+    `wait` is how many seconds the endpoint asked to wait, None if it did not say.
     """
 
     def __init__(self, message: str, *, status: int | str, passing: bool = False,

@@ -38,7 +38,7 @@ from .tools.base import Permit, Tool, ToolBox
 from .tools.guard import Grant, Guard, own_paths
 from .tools.workspace import Workspace
 from .trace import FORMAT, Sink, Tracer
-from .waiting import AT_ONCE, WaitingModel, WaitingTools
+from .waiting import WaitingModel, WaitingTools
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,6 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
     itself was given. `interrupts`, if they are taken over, come only where something is
     waited for. Raises `UsageError` where the workspace is no folder.
     """
-    if not workspace.is_dir():
-        raise UsageError("the workspace is not a folder", place=str(workspace),
-                         remedy="name a folder that is there with --workspace")
     texts = Texts(task.language)
     place = Workspace(workspace, texts)
     history: list[Message] = []
@@ -155,8 +152,8 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
                                estimator(governance.estimator), model, tracer, texts,
                                tools.declarations(), shelf=shelf)
     bounded = window if window is None or max_tokens is None else Purse(window, max_tokens)
-    agent = Agent(model, WaitingTools(tools, kept, AT_ONCE), tracer, window=bounded, texts=texts, max_steps=max_steps,
-                  history=history)
+    agent = Agent(model, WaitingTools(tools, kept), tracer, window=bounded, texts=texts,
+                  max_steps=max_steps, history=history)
     return agent.run(task.system, "\n".join([task.task, *_marks(task, governance)]), start)
 
 

@@ -35,7 +35,7 @@ from .tools import standard_tools
 from .tools.base import Permit, Tool, ToolBox
 from .tools.workspace import Workspace
 from .trace import FORMAT, Record, Sink, TraceFile, Tracer, read_trace, trace_folder
-from .waiting import AT_ONCE, WaitingModel, WaitingTools
+from .waiting import WaitingModel, WaitingTools
 
 READERS = ("list_files", "read_file", "search_text")  # of the standard tools, those that only read
 
@@ -78,12 +78,11 @@ class Session:
         self.window = ContextWindow(governance.policy, governance.budget, state.estimate,
                                     self.model, self.tracer, texts, tools.declarations(),
                                     shelf=self._shelf, state=state)
-        self.agent = Agent(self.model, self._waiting(tools), self.tracer, window=self.window, texts=texts,
-                           max_steps=setup.max_steps, history=history, incoming=self._incoming)
+        self.agent = Agent(self.model, WaitingTools(tools, setup.interrupts), self.tracer,
+                           window=self.window, texts=texts, max_steps=setup.max_steps,
+                           history=history, incoming=self._incoming)
         self.agent.step = meter.answered + 1
 
-    def _waiting(self, tools: ToolBox) -> WaitingTools:
-        return WaitingTools(tools, self._setup.interrupts, AT_ONCE)
 
     def _tools(self, governance: Governance, history: list[Message]) -> ToolBox:
         """All tools of the session, those that the texts of its policy speak of among them."""
@@ -146,7 +145,7 @@ class Session:
         tools = self._tools(governance, self.agent.history)
         self.window.use(policy, governance.budget, self.step, tools.declarations(),
                         policy=governance.settings)
-        self.agent.tools = self._waiting(tools)
+        self.agent.tools = WaitingTools(tools, self._setup.interrupts)
 
     def use_model(self, model: ParentModel, name: str) -> None:
         """Ask another model from now on."""

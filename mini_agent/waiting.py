@@ -6,7 +6,7 @@ trace and history whole, or not at all. What is left out: what the loop does abo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .interrupts import Interrupts
@@ -14,7 +14,9 @@ from .messages import Call, Message
 from .models.base import ParentModel, Reply
 from .tools.base import Answer, ToolBox
 
-AT_ONCE = ("pin", "stage_done", "delegate")  # tools that write records themselves
+# Tools that write records themselves. No interrupt may fall between a record and what it
+# tells of, so they are not waited for (`delegate` waits for its children by itself).
+RECORDERS = ("pin", "stage_done", "delegate")
 
 
 class WaitingModel:
@@ -40,15 +42,10 @@ class WaitingModel:
 
 
 class WaitingTools:
-    """What the loop needs of a `ToolBox`.
+    """Implements `Tools`: a `ToolBox` whose calls an interrupt may end, but for `RECORDERS`."""
 
-    `at_once` names tools that are not waited for: they write records themselves, and
-    nothing may fall between a record and what it tells of.
-    """
-
-    def __init__(self, tools: ToolBox, interrupts: Interrupts,
-                 at_once: Collection[str] = ()) -> None:
-        self._tools, self._interrupts, self._at_once = tools, interrupts, at_once
+    def __init__(self, tools: ToolBox, interrupts: Interrupts) -> None:
+        self._tools, self._interrupts = tools, interrupts
         self.declarations, self.batches, self.failure = (
             tools.declarations, tools.batches, tools.failure)
 
@@ -58,7 +55,7 @@ class WaitingTools:
             with self._interrupts.held:
                 answer(result)
 
-        if batch[0]["name"] in self._at_once:
+        if batch[0]["name"] in RECORDERS:
             self._tools.run_batch(batch, step, answer)
             return
         with self._interrupts.waiting:

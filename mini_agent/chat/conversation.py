@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ..errors import MiniAgentError, TraceError
+from ..errors import DONE, FAILED, INTERRUPTED, MiniAgentError, TraceError
 from ..loop import Outcome
 from ..meter import Prices
 from ..models.base import ParentModel
@@ -20,8 +20,6 @@ from .commands import run_command
 from .contents import status
 from .keyboard import Keyboard
 from .screen import Screen, joined
-
-DONE, FAILED, INTERRUPTED = 0, 1, 130
 
 
 class Conversation:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..errors import UsageError
+from ..errors import DONE, FAILED, UsageError
 
 Add = Callable[..., argparse.ArgumentParser]  # cli.add_command
 
@@ -63,7 +63,7 @@ def _show(options: argparse.Namespace) -> int:
         lines = show_trace(trace, options.trace)
     for line in lines:
         print(printable(line))
-    return 0
+    return DONE
 
 
 def _add_compare(commands: Any, add: Add) -> None:
@@ -140,7 +140,7 @@ def _why(options: argparse.Namespace) -> int:
         if at and number.isdecimal():  # a sub-agent: who sent it can ask for it
             print(f"  above     read_child(child={number}, "
                   f"message={explained['entered'][-1]['message']}) gives it to the parent")
-    return 0 if found else 1
+    return DONE if found else FAILED
 
 
 def _add_check(commands: Any, add: Add) -> None:
@@ -153,11 +153,11 @@ def _check(options: argparse.Namespace) -> int:
     from .check import check_file
     from ..hostile import printable
 
-    status = 0
+    status = DONE
     for path in options.files:
         for line in check_file(path):
             print(printable(line))
-            status = 1
+            status = FAILED
     return status
 
 
@@ -187,4 +187,4 @@ def _convert(options: argparse.Namespace) -> int:
         write_trace(Path(options.trace), records, Path(options.file))
     else:
         sys.stdout.writelines(map(line, records))
-    return 0
+    return DONE

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 from ..compression.policies import policy_names
 from ..disk import read_file, write_file
-from ..errors import UsageError
+from ..errors import DONE, FAILED, INTERRUPTED, WRONG_USE, UsageError
 from ..hostile import printable
 from ..messages import clean
 from .compare import Plan, Result, compare
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
                               "plan": asdict(plan), "results": results,
                              **({"interrupted": True} if interrupted else {})},
                              ensure_ascii=False) + "\n")
-        return 130 if interrupted else 0
+        return INTERRUPTED if interrupted else DONE
     good = [result for result in results if "rows" in result]
     if options.html and options.merge and not plan.page:
         raise UsageError("these shares have nothing for a page", place="--html",
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
         if not wrong:
             raise UsageError("there is no session in it", place=" ".join(paths),
                              remedy="name a recorded session or a folder of them")
-        return 2
+        return WRONG_USE
     _print(options, plan, good, out)
     if options.html:
         _write_page(Path(options.html), paths, plan, good, err)
@@ -65,11 +65,12 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
         err.write(f"mini-agent: {printable(text)}\n")
     if interrupted:
         err.write(f"mini-agent: interrupted, {len(good)} sessions are done\n")
-        return 130
-    return 2 if wrong else 1 if broken else 0
+        return INTERRUPTED
+    return WRONG_USE if wrong else FAILED if broken else DONE
 
 
-def _work(options: argparse.Namespace, limits: Limits, err: TextIO) -> tuple[list[str], Plan, list[Result], bool]:
+def _work(options: argparse.Namespace, limits: Limits,
+          err: TextIO) -> tuple[list[str], Plan, list[Result], bool]:
     """Paths, plan, results so far, and whether an interrupt came."""
     if not options.sessions:
         raise UsageError("there is no session to compare", place="SESSION",

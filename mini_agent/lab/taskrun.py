@@ -21,6 +21,7 @@ from ..subagents.trails import family_of
 from ..tasks import load_task
 from ..tools import NAMES
 from ..tools.guard import Grant
+from ..tools.workspace import Workspace
 from ..trace import Record, TraceFile, read_trace, trace_folder
 from .sessions import Session
 
@@ -36,9 +37,8 @@ def run_in_copy(path: str, workspace: str = "", named: bool = True) -> list[Sess
     Raises `UsageError` for a broken task file or a workspace that is no folder.
     """
     task = load_task(Path(path))
-    if workspace and not Path(workspace).is_dir():
-        raise UsageError("the workspace is not a folder", place=workspace,
-                         remedy="name a folder that is there with --workspace")
+    if workspace:
+        Workspace(Path(workspace))  # is refused here, before it is copied
     name = Path(path).name
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "workspace"

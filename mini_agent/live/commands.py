@@ -16,15 +16,13 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
+from ..errors import DONE, FAILED, INTERRUPTED, UsageError
 
 if TYPE_CHECKING:
     from ..loop import Outcome
     from .wiring import Wiring
 
 Add = Callable[..., argparse.ArgumentParser]  # cli.add_command
-DONE, FAILED, INTERRUPTED = 0, 1, 130
-
 
 def add_commands(commands: Any, add: Add) -> None:
     """`chat` and `resume`."""

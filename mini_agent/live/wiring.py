@@ -81,7 +81,8 @@ class Wiring:
         with line_editing(self._keyboard, history if self._keyboard.interactive else None):
             return Conversation(
                 self._screen, self._keyboard, open_, session=session,
-                model=model_name(self._setup.model), prices=self._prices(), connect=self._model, why=explained).run()
+                model=model_name(self._setup.model), prices=self._prices(),
+                connect=self._model, why=explained).run()
 
     def tell_status(self) -> None:
         """The status line, where no conversation tells it."""
@@ -138,11 +139,8 @@ class Wiring:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """What would only be found later: workspace, prices, window, an empty
-    request, policy, numbers below 1."""
-    if not options.workspace.is_dir():
-        raise UsageError("the workspace is not a folder", place=str(options.workspace),
-                         remedy="name a folder that is there with --workspace")
+    """What would only be found later: prices, window, an empty request, policy, numbers
+    below 1, two options that exclude each other."""
     if options.price:
         prices(options.price)
     window_of(options)

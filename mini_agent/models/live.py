@@ -26,7 +26,7 @@ from .turns import Turn, legal
 T = TypeVar("T")
 Show = Callable[[str], None]
 Spent = Callable[[dict[str, int]], None]
-BAD_DATA = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # taken apart
+BAD_DATA = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # if it is of another form
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class LiveModel:
 
     def _stream(self, lines: Iterable[bytes], made: Assembly, show: Show) -> None:
         try:
-            for _, data in events(lines):
+            for data in events(lines):
                 if data.strip() == "[DONE]":
                     made.complete = True
                     return

@@ -57,7 +57,7 @@ class Workspace:
         resolved = Path(os.path.realpath(self.root))
         if not os.path.isdir(resolved):
             raise UsageError("the workspace is not a folder", place=str(self.root),
-                             remedy="name a folder that is there")
+                             remedy="name a folder that is there with --workspace")
         object.__setattr__(self, "root", resolved)
 
     def resolve(self, path: str) -> Path:
