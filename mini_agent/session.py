@@ -31,13 +31,12 @@ from .subagents.orders import Limits
 from .subagents.trails import counted, record_end
 from .texts import Texts, language_of
 from .tokens import estimator
-from .tools import standard_tools
+from .tools import READERS, standard_tools
 from .tools.base import Permit, Tool, ToolBox
 from .tools.workspace import Workspace
 from .trace import FORMAT, Record, Sink, TraceFile, Tracer, read_trace, trace_folder
 from .waiting import WaitingModel, WaitingTools
 
-READERS = ("list_files", "read_file", "search_text")  # of the standard tools, those that only read
 
 
 @dataclass(frozen=True)

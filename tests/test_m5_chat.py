@@ -269,11 +269,18 @@ class Leave(FolderTest):
 
     def test_reading_and_looking_is_free(self) -> None:
         """Nobody is asked."""
-        (self.folder / "a.txt").write_text("x", encoding="utf-8")
-        talk = self.asked(Reply("", tuple(call("c", name, arguments) for name, arguments in (
-            ("list_files", {}), ("read_file", {"path": "a.txt"}),
-            ("search_text", {"pattern": "x"}), ("pin", {"handle": 1})))))
-        self.assertEqual([], talk.keyboard.asked)
+        (self.folder / "skills").mkdir()
+        (self.folder / "skills" / "x.md").write_text("x", encoding="utf-8")
+        looks = Reply("", tuple(call("c", name, arguments) for name, arguments in (
+            ("list_files", {}), ("read_file", {"path": "skills/x.md"}),
+            ("search_text", {"pattern": "x"}), ("skill", {"name": "x"}), ("pin", {"handle": 1}),
+            ("describe_tool", {"name": "write_file"}))))
+        for read_only in (False, True):
+            talk = self.asked(looks, policy="lean_input", read_only=read_only)
+            self.assertEqual([], talk.keyboard.asked)
+            self.assertEqual([], [result["error"] for result in talk.model.asked[1]
+                                  if result.get("error", {}).get("code") == "DENIED"])
+            self.assertEqual("x", talk.model.asked[1][-3]["content"])
 
     def test_a_new_file_is_shown_whole_and_written_after_a_yes(self) -> None:
         """Every line of it, as a diff."""

@@ -13,16 +13,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ..compression.inputs import DESCRIBE
 from ..errors import ToolError
 from ..texts import Texts
+from ..tools import READERS
 from ..tools.base import Tool
 from ..tools.edit import places, replaced, unified_diff
 from ..tools.workspace import Workspace
 from .narrator import Narrator
 from .screen import Screen, bare
 
-FREE = ("list_files", "read_file", "search_text", "read_result", "recall", "pin", "stage_done",
-        "read_child")
+FREE = (*READERS, "read_result", "recall", "pin", "stage_done", "read_child", DESCRIBE)
 YES, ALWAYS, NO = ("y", "yes"), ("a", "always"), ("n", "no")
 
 

@@ -19,6 +19,7 @@ from ..errors import ToolError
 from ..messages import Message, calls_of
 from ..texts import Texts
 from ..tokens import Estimator
+from ..tools.schema import arguments_schema
 from .clear import first_sentence
 from .scene import Scene
 from .state import WindowState
@@ -168,9 +169,8 @@ class DescribeTool:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return {"type": "object", "required": ["name"], "additionalProperties": False,
-                "properties": {"name": {"type": "string",
-                                        "description": self.texts("arg_tool_name")}}}
+        return arguments_schema({"name": {
+            "type": "string", "description": self.texts("arg_tool_name")}}, ("name",))
 
     def __call__(self, name: str) -> str:
         for tool in self.declarations:

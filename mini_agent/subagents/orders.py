@@ -15,13 +15,13 @@ from typing import Any
 
 from ..errors import ToolError
 from ..texts import Texts
+from ..tools import READERS
 from ..tools.guard import WRITERS, covers
 from ..tools.output import one_line
 from ..tools.schema import arguments_schema
 from ..tools.workspace import Workspace
 
 NAME = "delegate"
-READERS = ("list_files", "read_file", "search_text")  # what a child has if nothing is said
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from .shell import RunCommand
 from .skill import Skill
 from .workspace import Workspace
 
-
 NAMES = ("list_files", "read_file", "search_text", "write_file", "edit_file", "run_command",
          "skill")
+READERS = ("list_files", "read_file", "search_text", "skill")  # those that change nothing
 
 
 def standard_tools(workspace: Workspace, texts: Texts, *, names: Sequence[str] = NAMES,
