@@ -20,9 +20,9 @@ from .compression.laws import GAIN, faults
 from .compression.state import WindowState
 from .compression.view import Change, Entry, apply, from_payload, prefix_kept
 from .errors import TraceError, UsageError
+from .governance import Governance, recorded
 from .lint import Fault, Finding, lint_message, lint_pairing, malformed
 from .messages import Message
-from .runner import Governance, recorded
 from .texts import Texts, language_of
 from .tokens import estimator
 from .trace import FORMAT, Record

@@ -130,9 +130,10 @@ def _run(options: argparse.Namespace) -> int:
     from contextlib import ExitStack
     from tempfile import TemporaryDirectory
 
+    from .governance import govern
     from .interrupts import Interrupts
     from .lab.look import tokens_of
-    from .runner import govern, run_task
+    from .runner import run_task
     from .subagents.orders import Limits
     from .tasks import load_task
     from .tools.workspace import Workspace

@@ -19,13 +19,14 @@ from .compression.state import WindowState
 from .compression.store import RunShelf
 from .compression.window import ContextWindow
 from .errors import TraceError, UsageError
+from .governance import Governance, governed_by, recorded, with_room
 from .hindsight import own_evidence
 from .interrupts import Interrupts
 from .loop import MAX_STEPS, Agent, Outcome
 from .messages import Message, open_calls, system
 from .meter import Meter
 from .models.base import ParentModel
-from .runner import Governance, governed_by, make_tools, recorded, with_room
+from .runner import make_tools
 from .subagents.endings import Ending
 from .subagents.orders import Limits
 from .subagents.trails import counted, record_end

@@ -17,12 +17,13 @@ from pathlib import Path
 
 from fresh import ROOT, TRACES, fresh_copy, wants_color
 
-from mini_agent.drawing import Curve, Mark, Panel, glyphs, svg, terminal_chart
 from mini_agent.cli import guarded
 from mini_agent.disk import write_file
+from mini_agent.drawing import Curve, Mark, Panel, glyphs, svg, terminal_chart
+from mini_agent.governance import govern
 from mini_agent.loop import Outcome
 from mini_agent.rhythm import Row, all_compressions, peak, rows, spans
-from mini_agent.runner import govern, run_task
+from mini_agent.runner import run_task
 from mini_agent.tasks import Task, load_task
 from mini_agent.trace import Record, TraceFile
 

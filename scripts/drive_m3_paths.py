@@ -24,11 +24,12 @@ from fresh import ROOT, TRACES, fresh_copy
 from mini_agent.cli import guarded
 from mini_agent.compression.state import rebuild
 from mini_agent.compression.view import View
+from mini_agent.governance import Governance, govern
 from mini_agent.lab.facts import state_of
 from mini_agent.loop import Outcome
 from mini_agent.messages import text_of
 from mini_agent.rhythm import all_compressions, peak, rows
-from mini_agent.runner import Governance, govern, run_task
+from mini_agent.runner import run_task
 from mini_agent.tasks import Task, load_task
 from mini_agent.tokens import estimator
 from mini_agent.trace import Record, TraceFile, trace_folder

@@ -26,12 +26,13 @@ from fresh import ROOT, TRACES, fresh_copy
 from mini_agent.cli import guarded
 from mini_agent.disk import write_file
 from mini_agent.drawing import Curve, Panel, bars, svg
+from mini_agent.governance import govern
 from mini_agent.lab.facts import state_of
 from mini_agent.lab.look import counted_by
 from mini_agent.lab.steps import steps_of_trace, views
 from mini_agent.loop import Outcome
 from mini_agent.messages import text_of
-from mini_agent.runner import govern, run_task
+from mini_agent.runner import run_task
 from mini_agent.subagents.orders import Limits
 from mini_agent.subagents.trails import child_trace
 from mini_agent.tasks import Task, load_task

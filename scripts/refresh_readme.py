@@ -27,8 +27,9 @@ from fresh import ROOT, fresh_copy
 from mini_agent import cli
 from mini_agent.compression.catalogue import POLICIES
 from mini_agent.disk import write_file
+from mini_agent.governance import govern
 from mini_agent.lab.extremes import EXTREMES
-from mini_agent.runner import govern, run_task
+from mini_agent.runner import run_task
 from mini_agent.tasks import load_task
 from mini_agent.trace import Record
 

@@ -20,8 +20,9 @@ from fresh import ROOT, fresh_copy
 
 from mini_agent.cli import guarded
 from mini_agent.errors import UsageError
+from mini_agent.governance import govern
 from mini_agent.rhythm import all_compressions, peak, rows
-from mini_agent.runner import govern, run_task
+from mini_agent.runner import run_task
 from mini_agent.tasks import load_task
 from mini_agent.trace import Record
 

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from mini_agent.compression.policies import find_policy
+from mini_agent.governance import governed_by
 from mini_agent.loop import DONE, Outcome
 from mini_agent.messages import Message, call
 from mini_agent.models.base import Reply
-from mini_agent.runner import governed_by
 from mini_agent.session import Session, Setup, begin, resume
 from mini_agent.subagents.orders import Limits
 from mini_agent.trace import Record, TraceFile, read_trace

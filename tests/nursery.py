@@ -11,10 +11,11 @@ from types import MappingProxyType
 from typing import Any
 
 from mini_agent.compression.pins import Pin
+from mini_agent.governance import govern
 from mini_agent.loop import Agent, Outcome
 from mini_agent.messages import Message
 from mini_agent.models.scripted import ScriptedModel
-from mini_agent.runner import govern, run_task
+from mini_agent.runner import run_task
 from mini_agent.subagents.crew import crew_tools
 from mini_agent.subagents.orders import Limits
 from mini_agent.subagents.starting import Home

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from mini_agent import cli
+from mini_agent.governance import govern
 from mini_agent.loop import Outcome
-from mini_agent.runner import govern, run_task
+from mini_agent.runner import run_task
 from mini_agent.tasks import load_task
 from mini_agent.trace import Record
 

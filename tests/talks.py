@@ -14,8 +14,8 @@ from mini_agent.chat.narrator import Narrator
 from mini_agent.chat.permission import Permission
 from mini_agent.chat.screen import Screen, Style
 from mini_agent.compression.policies import find_policy
+from mini_agent.governance import governed_by
 from mini_agent.models.base import Model
-from mini_agent.runner import governed_by
 from mini_agent.session import Session, Setup, begin
 from mini_agent.texts import Texts
 from mini_agent.tools.workspace import Workspace

@@ -12,7 +12,7 @@ from shutil import copytree
 
 from mini_agent.compression.catalogue import POLICIES
 from mini_agent.compression.policies import find_policy, make_policy
-from mini_agent.runner import recorded
+from mini_agent.governance import recorded
 from mini_agent.trace import read_trace
 from tests.support import ROOT, SCRIPTS, FolderTest, mini_agent
 

@@ -19,9 +19,9 @@ from mini_agent.compression.summariser import Summariser
 from mini_agent.compression.verify import Support, lacking, named
 from mini_agent.compression.window import ContextWindow
 from mini_agent.forms import FORMS, own_lines
+from mini_agent.governance import governed_by
 from mini_agent.messages import Message, assistant, call, system, tool_result, user
 from mini_agent.models.scripted import ScriptedModel
-from mini_agent.runner import governed_by
 from mini_agent.texts import LANGUAGES, Texts
 from mini_agent.tokens import estimator
 from mini_agent.trace import Record, Tracer

@@ -11,8 +11,8 @@ from mini_agent.compression.stability import Request, requests
 from mini_agent.compression.store import MemoryShelf
 from mini_agent.compression.window import ContextWindow
 from mini_agent.errors import ContextOverflowError
+from mini_agent.governance import governed_by
 from mini_agent.messages import Message, assistant, call, system, tool_result, user
-from mini_agent.runner import governed_by
 from mini_agent.models.scripted import ScriptedModel
 from mini_agent.texts import Texts
 from mini_agent.tokens import estimator

@@ -10,8 +10,9 @@ from mini_agent.compression.marks import marked, marks
 from mini_agent.compression.pins import Pin
 from mini_agent.compression.state import WindowState
 from mini_agent.errors import UsageError
+from mini_agent.governance import govern
 from mini_agent.messages import assistant, system, tool_result, user
-from mini_agent.runner import govern, run_task
+from mini_agent.runner import run_task
 from mini_agent.tasks import load_task
 from mini_agent.tokens import estimator
 from mini_agent.tools.guard import protects

@@ -9,8 +9,9 @@ import sqlite3
 from typing import Any
 
 from mini_agent.compression.drop import told
+from mini_agent.governance import govern
 from mini_agent.messages import Message
-from mini_agent.runner import govern, run_task
+from mini_agent.runner import run_task
 from mini_agent.tasks import load_task
 from mini_agent.trace import Record
 

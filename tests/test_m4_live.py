@@ -10,11 +10,11 @@ from mini_agent.audit import Line, audit
 from mini_agent.chat.permission import Permission
 from mini_agent.compression.policies import find_policy
 from mini_agent.errors import ToolError
+from mini_agent.governance import governed_by
 from mini_agent.messages import call
 from mini_agent.models.base import Reply
 from mini_agent.models.connect import Options, connect
 from mini_agent.models.scripted import ScriptedModel
-from mini_agent.runner import governed_by
 from mini_agent.session import Setup, begin
 from mini_agent.subagents.orders import Limits
 from mini_agent.texts import Texts

@@ -6,9 +6,9 @@ from mini_agent.compression.budget import make_budget
 from mini_agent.compression.drift import Drift
 from mini_agent.compression.policies import find_policy
 from mini_agent.compression.window import ContextWindow
+from mini_agent.governance import governed_by, with_room
 from mini_agent.messages import assistant, call, system, tool_result, user
 from mini_agent.models.scripted import ScriptedModel
-from mini_agent.runner import governed_by, with_room
 from mini_agent.texts import Texts
 from mini_agent.tokens import estimator
 from mini_agent.trace import Tracer

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from mini_agent.errors import MiniAgentError, TaskFileError, TraceError
+from mini_agent.governance import govern
 from mini_agent.hostile import DEEPEST, loads, printable
 from mini_agent.lab.check import check_file
 from mini_agent.lab.look import steps_at
 from mini_agent.lab.show import show_step, show_trace
 from mini_agent.lab.why import explain, lines
-from mini_agent.runner import govern, run_task
+from mini_agent.runner import run_task
 from mini_agent.tasks import load_task
 from mini_agent.trace import line, read_trace
 from tests.support import ROOT, FolderTest, called, mini_agent

@@ -10,11 +10,12 @@ import unittest
 from typing import Any
 
 from mini_agent.audit import Line, audit
+from mini_agent.governance import govern
 from mini_agent.interrupts import Interrupts
 from mini_agent.messages import Message, pairing_faults
 from mini_agent.models.base import Reply
 from mini_agent.models.scripted import ScriptedModel
-from mini_agent.runner import govern, run_task
+from mini_agent.runner import run_task
 from mini_agent.tasks import load_task
 from mini_agent.texts import Texts
 from mini_agent.trace import Record, TraceFile, read_trace

@@ -16,10 +16,10 @@ from mini_agent.compression.policies import find_policy
 from mini_agent.compression.store import RunShelf
 from mini_agent.disk import read_file
 from mini_agent.errors import StrategyError, ToolError
+from mini_agent.governance import governed_by
 from mini_agent.lab.check import check_file
 from mini_agent.messages import call
 from mini_agent.models.base import Reply
-from mini_agent.runner import governed_by
 from mini_agent.session import Session, Setup, begin
 from mini_agent.subagents.trails import family_of
 from mini_agent.texts import Texts

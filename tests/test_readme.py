@@ -402,7 +402,7 @@ class HouseTest(unittest.TestCase):
         floors = {"errors": 0, "messages": 0, "tokens": 0, "words": 0, "texts": 0, "schema": 0,
                   "trace": 1, "extract": 1, "models": 1, "tools": 1, "tasks": 1, "rhythm": 2,
                   "drawing": 0, "compression": 2, "evidence": 2, "asking": 2, "loop": 3, "subagents": 4,
-                  "session": 4, "chat": 4, "runner": 4, "lab": 5, "cli": 6,
+                  "session": 4, "chat": 4, "governance": 3, "runner": 4, "lab": 5, "cli": 6,
                   "disk": 0, "interrupts": 0, "locks": 0, "lint": 1, "waiting": 2, "meter": 2, "audit": 4,
                   "live": 6}
         for path in sorted((ROOT / "mini_agent").rglob("*.py")):

@@ -15,6 +15,7 @@ from ..chat.permission import Permission
 from ..chat.screen import Screen, joined, style_of
 from ..compression.policies import find_policy
 from ..errors import UsageError
+from ..governance import governed_by, with_room
 from ..interrupts import Interrupts
 from ..lab.look import steps_at, tokens_of
 from ..lab.why import explain, lines
@@ -22,7 +23,6 @@ from ..meter import Prices, prices
 from ..models.base import Model, ParentModel
 from ..models.connect import Options, connect
 from ..models.scripted import ScriptedModel
-from ..runner import governed_by, with_room
 from ..session import Session, Setup, begin, resume
 from ..subagents.orders import Limits
 from ..tasks import load_task

@@ -18,9 +18,10 @@ from typing import Any
 from ..compression.marks import marked
 from ..compression.pins import KINDS
 from ..errors import UsageError
+from ..governance import govern, recorded
 from ..models.base import ParentModel
 from ..models.scripted import ScriptedModel
-from ..runner import govern, recorded, run_task
+from ..runner import run_task
 from ..tasks import Task
 from ..texts import LANGUAGES, Texts
 from ..tools.guard import Grant

@@ -1,0 +1,88 @@
+"""Milestone 3: what governs a run: which policy, at which window, counted by whom.
+
+It comes from a task file, from options, or from the `run_start` of a trace; the same
+record always gives the same policy and budget. What this module leaves out: acting on
+it (`compression/window.py`), and the parts of a run (`runner.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .compression.budget import FULL_WINDOW, Budget, make_budget
+from .compression.policies import Policy, differing, find_policy, from_data, with_settings
+from .errors import UsageError
+from .models.base import ANSWER_SHARE, longest_answer
+from .tasks import Task
+
+
+@dataclass(frozen=True)
+class Governance:
+    """Policy, budget and estimator of a run; what `run_start` says of them."""
+
+    policy: Policy
+    budget: Budget
+    estimator: str
+    settings: dict[str, Any]
+
+
+def govern(task: Task, policy: str = "", window: int | None = None) -> Governance | None:
+    """What governs a task: its own fields, or the options `policy` and `window`.
+
+    The task's compression settings are for the task's own policy; another one
+    runs with its own, measured by the same estimator, so that both can be compared.
+    None where nothing asks for a window. Raises `UsageError` for a wrong setting.
+    """
+    limit = window or task.threshold or task.window
+    own = task.policy or ("published" if limit else "")
+    name = policy or own
+    if not name:
+        if task.compression:
+            raise UsageError("there is no threshold, so nothing would be compressed",
+                             place=f"{task.place}: compression",
+                             remedy="give a threshold, or take the settings out")
+        return None
+    chosen = find_policy(name)
+    if name == own:
+        chosen = with_settings(chosen, task.compression, f"{task.place}: compression")
+    if name != "none" and limit is None:
+        raise UsageError(f"policy {name!r} needs a window", place=task.place,
+                         remedy="give the task a threshold or a window, or --window")
+    if name == "none":
+        limit = None
+    if task.threshold and limit == task.threshold:
+        chosen = replace(chosen, trigger=None, reserve=0, margin=0)
+    return governed_by(chosen, limit, find_policy(own or name).estimator)
+
+
+def governed_by(policy: Policy, window: int | None, estimator: str = "") -> Governance:
+    """What a policy and a window in tokens come to; the estimator is the policy's own."""
+    budget = make_budget(window, trigger=policy.trigger, target=policy.target,
+                         reserve=policy.reserve, margin=policy.margin, scale=policy.scale)
+    settings = {"name": policy.name, **({"window": window} if window else {}),
+                **differing(policy)}
+    return Governance(policy, budget, estimator or policy.estimator, settings)
+
+
+def with_room(policy: Policy, window: int | None) -> Policy:
+    """The policy with room in the window for a live answer, if it acts and keeps none itself.
+
+    A window that is not known yet will have `ANSWER_SHARE` of it free.
+    """
+    if policy.reserve or not policy.ladder or not (window or policy.scale):
+        return policy
+    answer = longest_answer(window) if window else FULL_WINDOW // ANSWER_SHARE
+    scaled = -(-answer * FULL_WINDOW // window) if window and policy.scale else answer
+    return replace(policy, reserve=scaled)
+
+
+def recorded(start: Mapping[str, Any], place: str) -> Governance:
+    """What governed the run that began with this `run_start`. Raises `UsageError`."""
+    settings = {**start.get("policy", {"name": "none"})}
+    name, window = settings.pop("name", "none"), settings.pop("window", None)
+    data = settings.pop("file", None)
+    policy = find_policy(name) if data is None else from_data(data, place)
+    return governed_by(with_settings(policy, settings, place), window,
+                       start.get("estimator", "runs"))
