@@ -12,7 +12,7 @@ from mini_agent.compression.chronicle import Chronicle, Work
 from mini_agent.compression.coverage import PLAIN_CHANCE, REACH, USED, candidates, choose
 from mini_agent.compression.index import HistoryIndex
 from mini_agent.compression.units import (BARE, DEFINITION, FAULT, IMPORT, MAX_CHARS, PLAIN,
-                                          kind_of, spans, units)
+                                          kind_of, spans, telling, units)
 from mini_agent.extract import boxes, touched
 from mini_agent.messages import Message, assistant, call, groups, text_of, tool_result, user
 from mini_agent.texts import Texts
@@ -132,6 +132,16 @@ class Units(unittest.TestCase):
         self.assertEqual(units("Files found:\nsrc/a.py\nsrc/b.py\n\nThat is all of them, I think."),
                          ["Files found:\nsrc/a.py\nsrc/b.py", "That is all of them, I think."])
 
+    def test_a_word_by_itself_is_shown_only_with_enough_around_it(self) -> None:
+        """30 characters of the unit before or behind it; other lines are left as they are."""
+        short, long = "src/a.py\nold text", "src/a.py\nold text that has more to say of it"
+        self.assertEqual((telling(short), telling(long)), ("old text", long))
+        self.assertEqual(telling("src/a.py,\nb = 1\nsrc/b.py"), "src/a.py,\nb = 1")
+        self.assertEqual(telling("src/a.py"), "src/a.py")
+        index = HistoryIndex([assistant(short)]).grow()
+        self.assertEqual(([index.names[n] for n in index.words_in[0]], index.shows[0]),
+                         (["src/a.py"], ()))
+
     def test_kinds_are_seen_through_line_numbers(self) -> None:
         """What a tool put before a line does not hide what it is."""
         for unit, kind in (("import os, sys", IMPORT), ("12\u2192from a import b", IMPORT),
@@ -157,6 +167,17 @@ class Choice(unittest.TestCase):
         held = [index.names.index(name) for name in ("alpha_one", "beta_two")]
         self.assertEqual(index.texts[choose(index, lines, held, 1_000)[0]], "and only gamma_three")
 
+    def test_a_word_is_kept_where_it_can_be_seen_what_it_is(self) -> None:
+        """A path before another argument does not stand in for the line that tells of it."""
+        edit = assistant("", [call("c", "edit", {"path": "src/a.py", "old": "x = some_name"})])
+        index = HistoryIndex([edit, tool_result("c", "edit", "Changed src/a.py as asked."),
+                              assistant("src/a.py\nwhat now?")]).grow()
+        lines = candidates(index, [0, 1, 2], 100)
+        self.assertEqual(index.texts[choose(index, lines, (), 100)[0]],
+                         "Changed src/a.py as asked.")
+        self.assertEqual(index.texts[index.home[index.names.index("src/a.py")]],
+                         "Changed src/a.py as asked.")
+
     def test_it_is_the_plain_greedy_choice(self) -> None:
         """The lazy heap takes what a full search at each turn would take."""
         for seed in range(20):
@@ -171,14 +192,14 @@ class Choice(unittest.TestCase):
         quote = line_chances(index, lines)
         left, chosen = set(lines), []
         while left and room > 0:
-            best = min(left, key=lambda line: (-(sum(worth[word] for word in index.words_in[line])
+            best = min(left, key=lambda line: (-(sum(worth[word] for word in index.shows[line])
                                                  + quote[line]) / index.costs[line], line))
             left.discard(best)
-            if quote[best] <= PLAIN_CHANCE and not any(worth[w] for w in index.words_in[best]):
+            if quote[best] <= PLAIN_CHANCE and not any(worth[w] for w in index.shows[best]):
                 continue
             chosen.append(best)
             room -= index.costs[best]
-            worth.update(dict.fromkeys(index.words_in[best], 0.0))
+            worth.update(dict.fromkeys(index.shows[best], 0.0))
         return chosen
 
     def test_what_is_looked_at_does_not_grow_with_the_session(self) -> None:
@@ -197,7 +218,9 @@ class Choice(unittest.TestCase):
         history: list[Message] = [user("start")]
         history += [tool_result("r", "read", "was old_word here"),
                     assistant("I use used_once and used/path.py"),
+                    tool_result("r", "read", "a/listed.py is one, a/named.py another"),
                     tool_result("r", "read", "used_once with used/path.py and seen_often\n"
+                                "and a/named.py again\n"
                                 + "\n".join(f"seen_often in the line number {n}"
                                             for n in range(5)))]
         history += [user(f"common_word {n}") for n in range(9)]
@@ -209,6 +232,8 @@ class Choice(unittest.TestCase):
         self.assertAlmostEqual(found["used_once"], CHANCES.used[1])
         self.assertAlmostEqual(found["used/path.py"], CHANCES.used[1] * CHANCES.path)
         self.assertAlmostEqual(found["seen_often"], CHANCES.seen[5])
+        self.assertAlmostEqual(found["a/listed.py"], CHANCES.seen[1])
+        self.assertAlmostEqual(found["a/named.py"], CHANCES.seen[2] * CHANCES.path)
         self.assertEqual(found["common_word"], 0)
         rare = word_rarities(index, range(len(index.names)))
         self.assertGreater(rare[index.names.index("old_word")], 0)

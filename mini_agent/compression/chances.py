@@ -31,8 +31,9 @@ class Chances:
 
     `used`: of a word by how many messages of the assistant have it (0, 1, 2, more).
     `seen`: of one that the assistant never wrote, by how many lines have it (0 to 5 and
-    more). `path`: factor for a used word with a slash: files that were touched are
-    touched again. `young`, `old`: (messages since the newest that has it, factor).
+    more). `path`: factor for a word with a slash that was used, or seen in more than one
+    line: files that were touched are touched again, and a path is mostly all that its
+    call needs. `young`, `old`: (messages since the newest that has it, factor).
     `line`: that a line is quoted as a whole, by its kind; `quoted`: factor for a line
     that the assistant has written before.
     """
@@ -61,9 +62,9 @@ def word_chances(index: HistoryIndex, words: Collection[int], table: Chances = C
     by_sight, plain = table.seen, len(table.seen) - 1
     fresh, path, stale = table.young[1], table.path, table.old[1]
     return {word: 0.0 if not 0 < read[word] <= limit else
-            ((by_use[used[word] if used[word] < often else often]
-              * (path if "/" in names[word] else 1.0)) if used[word]
+            (by_use[used[word] if used[word] < often else often] if used[word]
              else by_sight[seen[word] if seen[word] < plain else plain])
+            * (path if (used[word] or seen[word] > 1) and "/" in names[word] else 1.0)
             * (fresh if newest[word] >= young else 1.0 if newest[word] > old else stale)
             for word in words}
 

@@ -3,7 +3,8 @@
 Greedy coverage per token. What a line gains is the chance that its words are used
 again, but only of those words *that nothing kept so far holds*, and that the line is
 quoted; divided by its tokens, the best first. Without "that nothing kept so far
-holds" the same words are kept again and again.
+holds" the same words are kept again and again. A line of one word by itself does not
+count as holding it: a word is kept where it can be seen what it is.
 
 A gain only falls while lines are chosen, so an old one is an upper bound: the heap
 is lazy, and a line is weighed again only when it comes to the top. What is left out:
@@ -49,20 +50,20 @@ def ranked(index: HistoryIndex, lines: Collection[int], held: Iterable[int], *,
     `held` are the words that are kept anyway; without `coverage` a word counts again in
     each line that has it. A plain line that has nothing new is left out.
     """
-    words_in, costs, last = index.words_in, index.costs, index.last
-    words = set[int]().union(*map(words_in.__getitem__, lines))
+    shows, costs, last = index.shows, index.costs, index.last
+    words = set[int]().union(*map(shows.__getitem__, lines))
     worth = word_rarities(index, words) if value == "frequency" else word_chances(index, words)
     worth.update(dict.fromkeys(words.intersection(held), 0.0))
     worth_of = worth.__getitem__
     quote = line_chances(index, lines)
-    gains = ((sum(map(worth_of, words_in[line])), chance, line) for line, chance in quote.items())
+    gains = ((sum(map(worth_of, shows[line])), chance, line) for line, chance in quote.items())
     heap = [(-(gain + chance) / costs[line], line) for gain, chance, line in gains
             if gain or chance > PLAIN_CHANCE]
     heapify(heap)
     opened: set[int] = set()
     line = heappop(heap)[1] if heap else None
     while line is not None:
-        new, cost = sum(map(worth_of, words_in[line])), costs[line]
+        new, cost = sum(map(worth_of, shows[line])), costs[line]
         if last[line] not in opened:
             cost += heading
         now = (-(new + quote[line]) / cost, line)
@@ -73,7 +74,7 @@ def ranked(index: HistoryIndex, lines: Collection[int], held: Iterable[int], *,
             yield line
             opened.add(last[line])
             if coverage:
-                for word in words_in[line]:
+                for word in shows[line]:
                     worth[word] = 0.0
         line = heappop(heap)[1] if heap else None
 

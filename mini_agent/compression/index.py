@@ -21,7 +21,7 @@ from itertools import islice
 from ..messages import Call, Message, calls_of, text_of
 from ..words import GENERAL, pieces, words
 from .chronicle import Chronicle, Work, anew_if_broken
-from .units import BARE, kind_of, units
+from .units import BARE, kind_of, telling, units
 
 BYTES_A_TOKEN = 4  # of UTF-8: rough, but lines are only weighed against each other
 
@@ -35,11 +35,11 @@ class HistoryIndex:
     """Lines, words, calls and files of a history. All lists grow, none is changed by others.
 
     By message: `lines` (numbers, in order), `sizes` (tokens of these, roughly).
-    By line: `texts`, `words_in` (numbers, each once), `kinds`, `costs` (tokens, roughly),
-    `last` (the newest message that has it), `places` (which of its lines), `quoted` (how many assistant messages have it).
+    By line: `texts`, `words_in` (numbers, each once), `shows` (those of them that it has in
+    their surroundings), `kinds`, `costs` (tokens, roughly), `last` (the newest message that has it), `places` (which of its lines), `quoted` (how many assistant messages have it).
     By word: `names`, `used` (how many assistant messages have it), `read` (how many others,
     and `seen` in how many lines of these),
-    `newest` (the newest message that has it), `home` (the newest line that has it).
+    `newest` (the newest message that has it), `home` (the newest line that shows it).
     What was done where is in `chronicle`, how the work stands in `work`.
     """
 
@@ -51,6 +51,7 @@ class HistoryIndex:
         self.sizes: list[float] = []
         self.texts: list[str] = []
         self.words_in: list[tuple[int, ...]] = []
+        self.shows: list[tuple[int, ...]] = []
         self.kinds: list[int] = []
         self.costs: list[float] = []
         self.last: list[int] = []
@@ -104,21 +105,23 @@ class HistoryIndex:
         self.lines.append(numbers)
         self.sizes.append(sum(self.costs[number] for number in numbers))
         self.others += not mine
-        held: dict[int, int] = {}
+        held, shown = dict[int, int](), dict[int, int]()
         for place, number in enumerate(numbers):
             if self.last[number] != index:
                 self.last[number], self.places[number] = index, place
             self.quoted[number] += mine
             held.update(dict.fromkeys(self.words_in[number], number))
+            if self.kinds[number] != BARE:
+                shown.update(dict.fromkeys(self.shows[number], number))
             if not mine:
                 for word in self.words_in[number]:
                     self.seen[word] += 1
         counts = self.used if mine else self.read
         for word, number in held.items():
+            if word in shown or not self.used[word] + self.read[word]:
+                self.home[word] = shown.get(word, number)
             counts[word] += 1
             self.newest[word] = index
-            if self.kinds[number] != BARE or not self.used[word] + self.read[word] > 1:
-                self.home[word] = number
         if mine:
             for word in held:
                 self._recently.pop(word, None)
@@ -130,6 +133,8 @@ class HistoryIndex:
             number = self._line_numbers[unit] = len(self.texts)
             self.texts.append(unit)
             self.words_in.append(tuple(self._words(unit)))
+            told = telling(unit)
+            self.shows.append(self.words_in[-1] if told == unit else tuple(self._words(told)))
             self.kinds.append(kind_of(unit, failed))
             self.costs.append(1 + rough_tokens(unit))
             self.last.append(-1)

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 
 from ..errorlines import STATED, error_weight
+from ..finder import AROUND
+from ..words import WORD
 
 PLAIN, DEFINITION, IMPORT, FAULT, BARE = range(5)  # kinds of units; BARE is a word alone
 MIN_CHARS = 3      # of a line that can say anything
@@ -60,6 +62,23 @@ def spans(text: str) -> Iterator[tuple[int, int]]:
                 yield start + piece.start(), start + piece.start() + len(found)
     if last:
         yield first, last
+
+
+def telling(unit: str) -> str:
+    """A unit without those of its lines that are one word and stand by themselves.
+
+    With fewer than `AROUND` characters of the unit before and behind it nobody could see
+    what such a word was: a path, the first of a call's arguments, say.
+    """
+    if "\n" not in unit:
+        return unit
+    told, start = list[str](), 0
+    for line in unit.split("\n"):
+        around = max(start, len(unit) - start - len(line))
+        if around >= AROUND or not WORD.fullmatch(line.strip()):
+            told.append(line)
+        start += len(line) + 1
+    return "\n".join(told)
 
 
 def _is_copied(line: str) -> bool:
