@@ -60,10 +60,10 @@ class Claims(unittest.TestCase):
         self.assertEqual(self.study.windows, list(WINDOWS))
 
     def test_the_digest_keeps_more_than_the_best_known_policy(self) -> None:
-        """5 points more far recall at 16k and 2 at 32k, with its context too."""
+        """5 points more far recall at 16k and 3 at 32k, with its context too."""
         for measure in (FAR, CONTEXT):
             self.assertGreater(self.gain(16_000, measure), .05, measure)
-            self.assertGreater(self.gain(32_000, measure), .02, measure)
+            self.assertGreater(self.gain(32_000, measure), .03, measure)
 
     def test_no_known_policy_that_keeps_nearly_as_much_is_cheaper(self) -> None:
         """Within 10 points of its far recall every one costs more."""
@@ -93,7 +93,7 @@ class Claims(unittest.TestCase):
         for window in WINDOWS:
             bag, ours = (self.study.cell(window, name) for name in ("bag_of_words", "digest"))
             self.assertGreater(ours[CONTEXT] - bag[CONTEXT], .1)
-            self.assertLess(ours[FAR] - ours[CONTEXT], .05)
+            self.assertLess(ours[FAR] - ours[CONTEXT], .01)
 
     def test_coverage_is_what_makes_it(self) -> None:
         """Without "not held so far" it forgets more."""
