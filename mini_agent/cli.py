@@ -14,13 +14,13 @@ import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from .columns import WIDTH, write_rows
 from .errors import DONE, FAILED, INTERRUPTED, WRONG_USE, MiniAgentError, UsageError
 from .hostile import open_streams, printable
 from .lab.commands import add_commands as lab_commands
 from .live.commands import add_commands as live_commands
 from .live.commands import report
 
-WIDTH = 80  # columns of the list of policies
 Command = Callable[[argparse.Namespace], int]
 
 
@@ -192,9 +192,9 @@ def _tokens(options: argparse.Namespace) -> int:
     columns = {name: name.removeprefix("runs:") for name in ("characters", *ESTIMATORS)}
     print("".join(f"{short:>11}" if len(short) > 8 else f"{short:>8}"
                   for short in columns.values()) + "  file")
-    for row in table:
-        print("".join(f"{row[name]:>11}" if len(short) > 8 else f"{row[name]:>8}"
-                      for name, short in columns.items()) + f"  {printable(row['file'])}")
+    write_rows(("".join(f"{row[name]:>11}" if len(short) > 8 else f"{row[name]:>8}"
+                        for name, short in columns.items()) + f"  {row['file']}"
+                for row in table), sys.stdout)
     return DONE
 
 
@@ -213,8 +213,10 @@ def _policies(options: argparse.Namespace) -> int:
     if options.name:
         policy = find_policy(options.name)  # a wrong one is refused with close names
         data = policy.data or next(data for data in POLICIES if data["name"] == policy.name)
-        print(json.dumps(data, ensure_ascii=False, indent=1) if options.json
-              else "\n".join(described(policy)))
+        if options.json:
+            print(json.dumps(data, ensure_ascii=False, indent=1))
+        else:
+            write_rows(described(policy), sys.stdout, indent=10)
         return DONE
     if options.json:
         print(json.dumps(POLICIES, ensure_ascii=False, indent=1))

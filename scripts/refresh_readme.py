@@ -4,7 +4,7 @@
 
 Line counts behind a file's name, and what stands between `<!-- begin: NAME -->` and
 `<!-- end -->`, come from the code and are never typed in: the tables of `BLOCKS`, and
-behind `$ mini-agent ...` what this command prints. `readme_zh.json` has the Chinese for
+behind `$ mini-agent ...` what this command shows on a terminal. `readme_zh.json` has the Chinese for
 a policy, a command or a target; what is not in there stays English. With --check
 nothing is written and the exit status is 1 if something is out of date; a test does that.
 """
@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import io
 import json
+import os
 import re
 import shlex
 import sys
@@ -39,6 +40,7 @@ WINDOW = re.compile(r"^window (\d+) +sessions.*\n((?:\w+ +\d.*\n)+)", re.MULTILI
 # policy, sessions, far recall, in context, cost, summaries, prefix breaks
 MEASURED = re.compile(r"(\w+) +(\d+) +([\d.]+) +\S+ +([\d.]+)(?: +[\d.]+){4} +([\d.]+) +(\S+) +([\d.]+)")
 ROWS, WIDTH = 18, 96  # of a digest that is shown
+COLUMNS = 80  # of a reader's terminal
 COUNTED = re.compile(r"(`([\w./-]+\.\w+)` \| )\d+( \|)")
 BLOCK = re.compile(r"(<!-- begin: ([^\n]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 ROW = re.compile(r"^\| *(?:(\d): [^|]*)?\| `([\w./-]+\.\w+)` \|", re.MULTILINE)
@@ -78,9 +80,18 @@ def block(name: str, now: str, words: Words) -> str:
     return now
 
 
+class Terminal(io.StringIO):
+    """A terminal that keeps what it is shown."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
 def printed(arguments: list[str]) -> str:
-    """What a command of mini-agent prints; raises `RuntimeError` if it fails."""
-    out = io.StringIO()
+    """What a command of mini-agent shows on a terminal; raises `RuntimeError` if it fails."""
+    out = Terminal()
+    os.environ["COLUMNS"] = str(COLUMNS)
     with contextlib.redirect_stdout(out), contextlib.chdir(ROOT):
         if cli.main(arguments):
             raise RuntimeError(f"mini-agent {shlex.join(arguments)} failed")

@@ -165,12 +165,12 @@ class BadInputTest(FolderTest):
 class ShowTest(FolderTest):
     """`mini-agent show` and `mini-agent tokens`."""
 
-    def test_show_tells_the_rounds_of_a_trace(self) -> None:
+    def test_show_tells_the_compressions_of_a_trace(self) -> None:
         """The reference trace is shown with its steps, compressions and ending."""
         done = mini_agent("show", "traces/reference/m3-trace.jsonl")
         self.assertEqual(0, done.returncode, done.stderr)
-        self.assertIn("   9  3226 (20)   742 (7)     53: tool_result_aging [19]; "
-                      "54: rolling_summary [2..15]\n", done.stdout)
+        self.assertIn("   9  3226 (20)   742 (7)     53: tool_result_aging [19]\n"
+                      "                              54: rolling_summary [2..15]\n", done.stdout)
         self.assertIn("ended at step 13: final_answer", done.stdout)
 
     def test_show_says_that_a_last_line_was_cut(self) -> None:

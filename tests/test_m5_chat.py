@@ -13,7 +13,8 @@ from pathlib import Path
 
 from mini_agent.chat.keyboard import Keyboard, Lines
 from mini_agent.chat.screen import Screen, Style, bare, joined, style_of
-from mini_agent.chat.wrap import Wrap, fitted, width, wrapped
+from mini_agent.chat.wrap import Wrap, wrapped
+from mini_agent.columns import fitted, width
 from mini_agent.errors import ModelError, UsageError
 from mini_agent.interrupts import Interrupts
 from mini_agent.messages import call

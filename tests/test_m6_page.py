@@ -118,8 +118,8 @@ class PageTest(unittest.TestCase):
         """Both numbers, of the best policy that fits and keeps the laws."""
         text = re.sub(r"\s+", " ", Reader(render(data("good"))).text)
         self.assertIn("good, window 100: without compression 1 of 2 steps would not have fitted. "
-                      "good keeps the most of what is used again, far recall 0.900, 0.500 in "
-                      "context, at a cost of 0.40.", text)
+                      "Take good: it keeps the most of what is used again, far recall 0.900, 0.500 "
+                      "in context, at a cost of 0.40.", text)
 
     def test_the_same_data_gives_the_same_bytes(self) -> None:
         """No clock, no chance, no order of a set."""

@@ -403,7 +403,8 @@ class HouseTest(unittest.TestCase):
                   "trace": 1, "extract": 1, "models": 1, "tools": 1, "tasks": 1, "rhythm": 2,
                   "drawing": 0, "compression": 2, "evidence": 2, "asking": 2, "loop": 3, "subagents": 4,
                   "session": 4, "chat": 4, "governance": 3, "runner": 4, "lab": 5, "cli": 6,
-                  "disk": 0, "interrupts": 0, "locks": 0, "lint": 1, "waiting": 2, "meter": 2, "audit": 4,
+                  "columns": 0, "disk": 0, "interrupts": 0, "locks": 0, "lint": 1, "waiting": 2,
+                  "meter": 2, "audit": 4,
                   "live": 6}
         for path in sorted((ROOT / "mini_agent").rglob("*.py")):
             parts = path.relative_to(ROOT / "mini_agent").with_suffix("").parts

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..columns import fitted
 from ..compression.view import Entry
 from ..compression.window import ContextWindow
 from ..messages import calls_of
 from ..meter import Meter, Prices
 from .screen import Style
-from .wrap import fitted
 
 PARTS = {"system": "S", "tools": "T", "user": "U", "assistant": "A", "results": "R",
          "summaries": "Z"}

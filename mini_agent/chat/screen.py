@@ -18,10 +18,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from .wrap import Wrap, fitted, width, wrapped
+from ..columns import WIDTH, fitted, width
+from .wrap import Wrap, wrapped
 
 NEVER = sys.maxsize
-WIDTH = 80  # columns where nobody says how many there are
 _ESCAPE = re.compile("(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
                      "|\x1b[\\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")

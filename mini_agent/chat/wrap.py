@@ -8,28 +8,11 @@ copied: lines that begin with a blank, rows of a table, and what stands between 
 from __future__ import annotations
 
 import re
-import unicodedata
+
+from ..columns import is_wide, width, words
 
 FENCE = "```"
 _PART = re.compile("\n|[ \t]+|[^ \t\n]+")
-
-
-def width(text: str) -> int:
-    """The columns that a safe text of one line takes."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Cf")
-               else 2 if _is_wide(letter) else 1 for letter in text)
-
-
-def fitted(text: str, columns: int) -> str:
-    """One line in at most so many columns; where it is cut, it ends in `...`."""
-    text = text[:len(text) - len(text.lstrip(" "))] + " ".join(text.split())
-    if width(text) <= columns:
-        return text
-    while text and width(text) > columns - 3:
-        text = text[:-1]
-    return text.rstrip() + "..."
 
 
 class Wrap:
@@ -45,7 +28,7 @@ class Wrap:
         """What can be written now."""
         text = self._held + text
         end = len(text)
-        while end and not (text[end - 1] in " \t\n" or _is_wide(text[end - 1])):
+        while end and not (text[end - 1] in " \t\n" or is_wide(text[end - 1])):
             end -= 1
         self._held = text[end:]
         return "".join(self._part(part, columns) for part in _PART.findall(text[:end]))
@@ -73,7 +56,7 @@ class Wrap:
                 return ""
             self._line += part
             return part
-        return "".join(self._word(word, columns) for word in _words(part))
+        return "".join(self._word(word, columns) for word in words(part))
 
     def _word(self, word: str, columns: int) -> str:
         blank, self._blank = self._blank, ""
@@ -86,23 +69,6 @@ class Wrap:
 
     def _is_code(self) -> bool:
         return self._fenced or self._line[:1] in (" ", "\t", "|")
-
-
-def _is_wide(letter: str) -> bool:
-    return unicodedata.east_asian_width(letter) in "WF"
-
-
-def _words(part: str) -> list[str]:
-    """A part without blanks, cut beside each wide character."""
-    if part.isascii():
-        return [part]
-    words = [""]
-    for letter in part:
-        if _is_wide(letter):
-            words += [letter, ""]
-        else:
-            words[-1] += letter
-    return [word for word in words if word]
 
 
 def wrapped(text: str, columns: int) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import DONE, FAILED, UsageError
 
+SHOWN = 30  # blanks before what goes on of a row of `show`
 Add = Callable[..., argparse.ArgumentParser]  # cli.add_command
 
 
@@ -45,6 +46,7 @@ def _add_replay(parser: argparse.ArgumentParser) -> None:
 
 
 def _show(options: argparse.Namespace) -> int:
+    from ..columns import write_rows
     from ..hostile import printable
     from ..subagents.trails import find_trace
     from ..trace import read_trace
@@ -52,17 +54,18 @@ def _show(options: argparse.Namespace) -> int:
     from .show import show_step, show_steps, show_trace
 
     replayed = options.policy, options.window, options.workspace
-    if options.step is not None or options.diff:
-        lines = show_step(options.trace, options.step, options.diff, *replayed)
-    elif options.policy or not is_trace(str(find_trace(options.trace))):
+    if options.step is not None or options.diff:  # to the letter: nothing is broken there
+        for line in show_step(options.trace, options.step, options.diff, *replayed):
+            print(printable(line))
+        return DONE
+    if options.policy or not is_trace(str(find_trace(options.trace))):
         lines = show_steps(options.trace, *replayed)
     else:
         trace = read_trace(find_trace(options.trace))
         if trace.warning:
             print(f"mini-agent: {printable(trace.warning)}", file=sys.stderr)
         lines = show_trace(trace, options.trace)
-    for line in lines:
-        print(printable(line))
+    write_rows(lines, sys.stdout, indent=SHOWN)
     return DONE
 
 
@@ -116,8 +119,9 @@ def _add_why(commands: Any, add: Add) -> None:
 
 
 def _why(options: argparse.Namespace) -> int:
-    from .look import steps_at
+    from ..columns import write_rows
     from ..hostile import printable
+    from .look import steps_at
     from .why import explain, lines
 
     if not options.text:
@@ -134,12 +138,12 @@ def _why(options: argparse.Namespace) -> int:
             print(json.dumps({"session": name, **explained}, ensure_ascii=False))
             continue
         print(f"{printable(name)}: {options.text!r}")
-        for line in lines(explained):
-            print(f"  {printable(line)}")
+        write_rows((f"  {line}" for line in lines(explained)), sys.stdout, indent=12)
         number = name.rpartition("#")[2]
         if at and number.isdecimal():  # a sub-agent: who sent it can ask for it
-            print(f"  above     read_child(child={number}, "
-                  f"message={explained['entered'][-1]['message']}) gives it to the parent")
+            write_rows([f"  above     read_child(child={number}, message="
+                        f"{explained['entered'][-1]['message']}) gives it to the parent"],
+                       sys.stdout, indent=12)
     return DONE if found else FAILED
 
 
@@ -150,13 +154,13 @@ def _add_check(commands: Any, add: Add) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
+    from ..columns import write_rows
     from .check import check_file
-    from ..hostile import printable
 
     status = DONE
     for path in options.files:
         for line in check_file(path):
-            print(printable(line))
+            write_rows([line], sys.stdout)
             status = FAILED
     return status
 

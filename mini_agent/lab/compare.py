@@ -68,7 +68,7 @@ def results_of(source: Source, plan: Plan, progress: Progress = lambda _: None) 
     """What comes of a file: a result a session, or one that says what was wrong.
 
     A result has `at` (the number of its source), `session`, and `error` or else `rows`,
-    `notes` (sentences), `calls`, `tokens` and `head` (of the session, in tokens),
+    `breaks` (policies that break laws by their own account), `notes` (sentences), `calls`, `tokens` and `head` (of the session, in tokens),
     `missed` and `page`.
     `progress` gets the share of the file that is done, 0 to 1.
     """
@@ -107,6 +107,7 @@ def result_of(session: Session, source: Source, plan: Plan, progress: Progress) 
     return {"at": source.at, "session": name, "rows": [
                 tallies[window, policy].row(policy, window, tallies[window, BASELINE])
                 for window in plan.windows for policy in plan.names],
+            "breaks": [name for name in plan.names if lab_policy(name, recording).breaks],
             "notes": notes, "calls": recording.tool_calls, "tokens": sum(recording.tokens),
             "head": recording.head, "missed": [
                 [policy, window, *missed] for window in plan.windows for policy in plan.policies

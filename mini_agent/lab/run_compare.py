@@ -17,6 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
+from ..columns import WIDTH, columns_of, hung, write_rows
 from ..compression.policies import policy_names
 from ..disk import read_file, write_file
 from ..errors import DONE, FAILED, INTERRUPTED, WRONG_USE, UsageError
@@ -30,6 +31,7 @@ from .progress import ProgressLine
 from .sources import find_sources, shard
 from .summary import MIN_CALLS, summarise
 from .tables import as_csv, as_json, missed_lines, session_table, summary_table
+from .verdict import verdicts
 
 SHARE_FORMAT = 1
 
@@ -186,15 +188,21 @@ def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
     if options.json or options.csv:
         out.write(as_json(rows) if options.json else as_csv(rows))
         return
+    columns = columns_of(out)
+    summary: list[dict[str, Any]] = []
     if len(results) == 1:
-        out.writelines(f"{printable(line)}\n" for line in session_table(results[0]))
+        write_rows(session_table(results[0], columns), out)
     else:
-        out.write(f"{len(results)} sessions, estimator {plan.estimator}\n"
-                  f"(at a window those count that outgrow it and have {MIN_CALLS} calls or more)\n")
-        out.writelines(f"{printable(line)}\n" for line in summary_table(summarise(results)))
+        summary = summarise(results)
+        write_rows([f"{len(results)} sessions, estimator {plan.estimator}", "(at a window those "
+                    f"count that outgrow it and have {MIN_CALLS} calls or more)"], out)
+        write_rows(summary_table(summary, columns), out)
+    unsound = {name for result in results for name in result["breaks"]}
+    for found in verdicts(rows, summary, unsound):
+        out.write("\n")
+        write_rows(hung(printable(f"{found.where}: {found.said()}"), columns or WIDTH, 0), out)
     if options.evidence is not None:
-        out.writelines(f"{printable(line)}\n" for line in missed_lines(
-            results, options.evidence))
+        write_rows(missed_lines(results, options.evidence), out)
 
 
 def _write_page(path: Path, paths: Sequence[str], plan: Plan, results: Sequence[Result],

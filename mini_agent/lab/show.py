@@ -35,18 +35,24 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
     yield "step  before      sent        what happened"
     children = list(trace.events("subagent_end"))
     for row in rows(trace.records):
-        told = "; ".join(f"{change.seq}: {change.strategy} [{spans(change.affected)}]"
-                         for change in row.compressions)
+        told = [f"{change.seq}: {change.strategy} [{spans(change.affected)}]"
+                for change in row.compressions]
         before, sent = (f"{tokens} ({messages})" if tokens or not messages else f"({messages})"
                         for tokens, messages in ((row.before, row.before_messages),
                                                  (row.sent, row.messages)))  # or not counted
-        yield f"{row.step:>4}  {before:<12}{sent:<12}{told}".rstrip()
+        yield from _row(f"{row.step:>4}  {before:<12}{sent:<12}", told)
         for end in (end for end in children if end.get("step") == row.step):
             said = {key: end.get(key, "?") for key in _CHILD}
             yield ("      sub-agent {child} {status}: {steps} steps, {peak_tokens} tokens at most, "
                    "{sent_tokens} in all: {place}#{child}".format(place=place, **said))
     for end in trace.events("run_end"):
         yield f"ended at step {end.get('step')}: {end.get('reason')}"
+
+
+def _row(start: str, told: Sequence[str]) -> Iterator[str]:
+    """A step and what happened, one change a line."""
+    for at, change in enumerate(told or ("",)):
+        yield f"{start if at == 0 else ' ' * len(start)}{change}".rstrip()
 
 
 def show_steps(path: str, policy: str, window: str, workspace: str) -> Iterator[str]:
@@ -56,9 +62,9 @@ def show_steps(path: str, policy: str, window: str, workspace: str) -> Iterator[
         yield f"{name} {under}"
         yield "step  sent        what happened"
         for taken, view in views(steps):
-            told = "; ".join(_told(record["payload"]) for record in taken.changes)
             sent = f"{view.tokens} ({len(view)})"
-            yield f"{taken.step:>4}  {sent:<12}{told}".rstrip()
+            yield from _row(f"{taken.step:>4}  {sent:<12}",
+                            [_told(record["payload"]) for record in taken.changes])
 
 
 def show_step(path: str, step: int | None, diff: bool, policy: str = "", window: str = "32k",

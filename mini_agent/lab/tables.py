@@ -1,13 +1,18 @@
-"""Milestone 6: what `compare` prints: a table, or the rows as JSON or CSV."""
+"""Milestone 6: what `compare` prints: a table, or the rows as JSON or CSV.
+
+On a terminal the table has the columns that decide and as many of the others as there is
+room for; everywhere else it has all.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..columns import Table
 from .measures import KEYS
 
 Row = Mapping[str, Any]
@@ -40,22 +45,48 @@ def _flat(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
-def session_table(result: Result) -> Iterator[str]:
-    """The lines that tell of one session: a head, a table a window."""
+_HEAD = ("policy", "far", "in context", "recall", "fresh", "lines", "cost", "summary", "peak",
+         "sent", "over", "breaks", "laws", "compressions")
+_WEIGHTS = ("policy", "far", "in context", "cost", "summary", "over", "laws", "breaks", "peak",
+            "recall", "fresh", "lines", "sent", "compressions")
+
+
+def session_table(result: Result, columns: int | None = None) -> Iterator[str]:
+    """The lines that tell of one session: a head, a table a window, where each fact is.
+
+    `columns` of the terminal; without any nothing is left out.
+    """
     rows = result["rows"]
     yield (f"{result['session']} ({rows[0]['format']}): {rows[0]['steps']} steps, "
            f"{result['calls']} calls, {result['tokens']} tokens")
     for note in result["notes"]:
         yield f"  note: {note}"
-    for window in dict.fromkeys(row["window"] for row in rows):
+    table = _table(_HEAD, _WEIGHTS, rows, _cells, columns)
+    for title in table.blocks:
         yield ""
-        yield from _aligned([_HEAD, *(_cells(row) for row in rows if row["window"] == window)],
-                            f"window {window}")
-        yield from _facts([row for row in rows if row["window"] == window])
+        yield from table.lines(title)
+        yield from _facts([row for row in rows if title == _title(row)])
+    yield from _left_out(table)
 
 
-_HEAD = ("policy", "far", "in context", "recall", "fresh", "lines", "cost", "summary", "peak",
-         "sent", "over", "breaks", "laws", "compressions")
+def _title(row: Row) -> str:
+    return f"window {row['window']}"
+
+
+def _table(head: Sequence[str], weights: Sequence[str], rows: Sequence[Row],
+           cells: Callable[[Row], Sequence[str]], columns: int | None) -> Table:
+    """A block a window."""
+    blocks: dict[str, list[Sequence[str]]] = {}
+    for row in rows:
+        blocks.setdefault(_title(row), []).append(cells(row))
+    return Table(head, weights, blocks, columns)
+
+
+def _left_out(table: Table) -> Iterator[str]:
+    """Which columns a terminal has no room for, and how they can be had."""
+    if table.left_out:
+        yield ""
+        yield f"(into a file or a pipe go also: {', '.join(table.left_out)})"
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -84,14 +115,17 @@ def _facts(rows: Sequence[Row]) -> Iterator[str]:
 
 _SUMMARY_HEAD = ("policy", "sessions", "far", "interval", "in context", "worst tenth", "recall",
                  "fresh", "lines", "cost", "summaries", "breaks", "over", "laws")
+_SUMMARY_WEIGHTS = ("policy", "far", "in context", "cost", "summaries", "over", "laws", "breaks",
+                    "interval", "sessions", "worst tenth", "recall", "fresh", "lines")
 
 
-def summary_table(summary: Sequence[Row]) -> Iterator[str]:
-    """A table a window, over all sessions that count there."""
-    for window in dict.fromkeys(row["window"] for row in summary):
-        rows = [row for row in summary if row["window"] == window]
+def summary_table(summary: Sequence[Row], columns: int | None = None) -> Iterator[str]:
+    """A table a window, over all sessions that count there; `columns` of the terminal."""
+    table = _table(_SUMMARY_HEAD, _SUMMARY_WEIGHTS, summary, _summary_cells, columns)
+    for title in table.blocks:
         yield ""
-        yield from _aligned([_SUMMARY_HEAD, *map(_summary_cells, rows)], f"window {window}")
+        yield from table.lines(title)
+    yield from _left_out(table)
 
 
 def _summary_cells(row: Row) -> tuple[str, ...]:
@@ -103,16 +137,6 @@ def _summary_cells(row: Row) -> tuple[str, ...]:
             "-" if row["prefix_breaks"] is None else f"{row['prefix_breaks']:.1f}",
             "-" if row["over_share"] is None else f"{100 * row['over_share']:.0f} %",
             str(row["law_breaks"]) if row["sessions"] else "-")
-
-
-def _aligned(table: Sequence[Sequence[str]], title: str) -> Iterator[str]:
-    """Columns as wide as they need to be; the first and the last from the left."""
-    table = [(title, *table[0][1:]), *table[1:]]
-    widths = [max(len(row[at]) for row in table) for at in range(len(table[0]))]
-    last = len(widths) - 1
-    for row in table:
-        yield "  ".join(cell.ljust(width) if at in (0, last) else cell.rjust(width)
-                        for at, (cell, width) in enumerate(zip(row, widths))).rstrip()
 
 
 def missed_lines(results: Sequence[Result], limit: int) -> Iterator[str]:

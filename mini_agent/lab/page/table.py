@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from .verdict import BOUNDS
+from ..verdict import BOUNDS
 
 Row = Mapping[str, Any]
 # key, head, what it says, whether more is better (None: neither)

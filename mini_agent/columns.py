@@ -1,0 +1,134 @@
+"""Text for people, in the columns that they have.
+
+A terminal breaks a row wherever it ends, and a table is no table any more. So a row is
+broken at a blank and goes on indented, and a table leaves out the columns that weigh
+least. In a file and in a pipe nothing has to fit: there `columns` is None, and all is
+whole. Widths are in columns of a terminal: a Chinese character takes two.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import TextIO
+
+from .hostile import printable
+
+WIDTH = 80   # columns of a text for people where no terminal says how many it has
+FIRST = 24   # columns of the first cell of a row on a terminal; a longer one is cut
+BETWEEN = 2  # blanks between two cells
+
+
+def columns_of(stream: TextIO) -> int | None:
+    """The columns of a terminal; None for what is none."""
+    return shutil.get_terminal_size((WIDTH, 24)).columns if stream.isatty() else None
+
+
+def width(text: str) -> int:
+    """The columns that a safe text of one line takes."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Cf")
+               else 2 if is_wide(letter) else 1 for letter in text)
+
+
+def is_wide(letter: str) -> bool:
+    """Whether it takes two columns; a line may be broken beside it."""
+    return unicodedata.east_asian_width(letter) in "WF"
+
+
+def words(part: str) -> list[str]:
+    """A part without blanks, cut beside each wide character."""
+    if part.isascii():
+        return [part]
+    found = [""]
+    for letter in part:
+        if is_wide(letter):
+            found += [letter, ""]
+        else:
+            found[-1] += letter
+    return [word for word in found if word]
+
+
+def fitted(text: str, columns: int) -> str:
+    """One line in at most so many columns; where it is cut, it ends in `...`."""
+    text = text[:len(text) - len(text.lstrip(" "))] + " ".join(text.split())
+    if width(text) <= columns:
+        return text
+    while text and width(text) > columns - 3:
+        text = text[:-1]
+    return text.rstrip() + "..."
+
+
+def hung(text: str, columns: int | None, indent: int = 4) -> Iterator[str]:
+    """A row in lines of at most so many columns, all but the first behind `indent` blanks.
+
+    It is broken at blanks and beside wide characters; a word that has no room even on a
+    line of its own, a path say, stays whole, so that it can be copied.
+    """
+    if columns is None or width(text) <= columns:
+        yield text
+        return
+    line, taken, begun = "", 0, False
+    for blank, word in re.findall(r"( *)([^ ]+)", text):
+        for part in words(word):
+            if begun and taken + len(blank) + width(part) > columns:
+                yield line
+                line, taken, blank = " " * indent, indent, ""
+            line += blank + part
+            taken += len(blank) + width(part)
+            blank, begun = "", True
+    yield line
+
+
+def write_rows(rows: Iterable[str], stream: TextIO, indent: int = 4) -> None:
+    """Each row on a line of its own, without control characters; on a terminal `hung`."""
+    columns = columns_of(stream)
+    for row in rows:
+        stream.writelines(f"{line}\n" for line in hung(printable(row), columns, indent))
+
+
+@dataclass
+class Table:
+    """Rows of cells under a head: the first and the last from the left, the others from the right.
+
+    A block has a title, which stands in place of the first head, and rows. `weights` has
+    the names of the head, the weightiest first: those that have no room on a terminal are
+    `left_out`, from the end on, in all blocks alike.
+    """
+
+    head: Sequence[str]
+    weights: Sequence[str]
+    blocks: Mapping[str, Sequence[Sequence[str]]]
+    columns: int | None = None
+    left_out: Sequence[str] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        if self.columns is None or not self.blocks:
+            return
+        self.blocks = {title: [(fitted(row[0], FIRST), *row[1:]) for row in rows]
+                       for title, rows in self.blocks.items()}
+        wide = dict(zip(self.head, map(max, zip(*map(self._widths, self.blocks)))))
+        room = list(accumulate(wide[name] + BETWEEN for name in self.weights))
+        fit = bisect_right(room, self.columns + BETWEEN)
+        self.left_out = sorted(self.weights[fit:], key=self.head.index)
+
+    def _widths(self, title: str) -> list[int]:
+        return [max(map(width, column)) for column in zip(
+            (title, *self.head[1:]), *self.blocks[title])]
+
+    def lines(self, title: str) -> Iterator[str]:
+        """The block of that title, its columns as wide as they need to be."""
+        widths = self._widths(title)
+        kept = [at for at, name in enumerate(self.head) if name not in self.left_out]
+        for row in ((title, *self.head[1:]), *self.blocks[title]):
+            cells = []
+            for at in kept:
+                blank = " " * (widths[at] - width(row[at]))
+                cells.append(row[at] + blank if at in (0, len(row) - 1) else blank + row[at])
+            yield (" " * BETWEEN).join(cells).rstrip()

@@ -1,0 +1,136 @@
+"""Milestone 6: which policy to take, and why.
+
+Only policies that stayed within the window and kept the laws are advised, and named are
+always both sides, what is kept and what it costs: one number alone would praise the
+wrong. Of those that keep nearly the most, with and without its context, the cheapest is
+taken, its summaries paid in full. What is left out: how it looks; the page and the terminal say
+the same sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .extremes import EXTREMES
+from .variants import VARIANTS
+
+Row = Mapping[str, Any]
+BOUNDS = ("none", *EXTREMES)  # they stand in the table as bounds, not as advice
+NEARLY = .02       # of far recall, and of that in context: two that differ less are close
+NO_STEP = .005     # of the steps of many sessions: the table says 0 % of less
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What to do in one place: a session and a window, or a window and all its sessions.
+
+    `so` is how it is without compression. Rows: the one to `take`, the one that keeps the
+    `most`, the `cheapest`. Where nothing is measured there is only the `smallest`, and
+    where there is nothing to take, `instead` says why.
+    """
+
+    where: str
+    so: str = ""
+    take: Row | None = None
+    most: Row | None = None
+    cheapest: Row | None = None
+    smallest: Row | None = None
+    instead: str = ""
+
+    def said(self, named: Callable[[str], str] = str) -> str:
+        """The sentences behind `where`; `named` renders the name of a policy."""
+        return " ".join(filter(None, (self.so, *self._advice(named), self.instead)))
+
+    def _advice(self, named: Callable[[str], str]) -> Iterator[str]:
+        take, most, cheapest, small = self.take, self.most, self.cheapest, self.smallest
+        if small is not None:
+            yield ("Too little is used again to measure what is lost; "
+                   f"{named(small['policy'])} has the smallest peak, {small['peak_tokens']} tokens.")
+        if take is not None:
+            nearly = "" if take is most else "nearly "
+            yield (f"Take {named(take['policy'])}: it keeps {nearly}the most of what is used "
+                   f"again, {_numbers(take)}.")
+        if most is not None and most is not take:
+            yield f"The most keeps {named(most['policy'])}: {_numbers(most)}."
+        if cheapest is not None and cheapest is not take:
+            yield f"The cheapest is {named(cheapest['policy'])}: {_numbers(cheapest)}."
+
+
+def verdicts(rows: Sequence[Row], summary: Sequence[Row], unsound: set[str]) -> Iterator[Verdict]:
+    """One a session and window of `rows`, or, of many sessions, one a window of `summary`.
+
+    `unsound` are the policies that break laws by their own account.
+    """
+    out = unsound.union(BOUNDS, VARIANTS)
+    if summary:
+        for window in dict.fromkeys(row["window"] for row in summary):
+            yield _of_many(window, [row for row in summary if row["window"] == window], out)
+        return
+    for key in dict.fromkeys((row["session"], row["window"]) for row in rows):
+        yield _of_one(f"{key[0]}, window {key[1]}",
+                      [row for row in rows if (row["session"], row["window"]) == key], out)
+
+
+def _of_many(window: int, rows: Sequence[Row], out: set[str]) -> Verdict:
+    count = rows[0]["sessions"]
+    if not any(row["far_recall"] is not None for row in rows):
+        return Verdict(f"Window {window}",
+                       instead="no session is long enough for its evidence to count.")
+    where = f"Window {window}, {count} session{'s' if count > 1 else ''}"
+    sound = [row for row in rows if row["policy"] not in out and not row["law_breaks"]
+             and (row["over_share"] or 0) < NO_STEP]
+    return _advised(where, "", sound)
+
+
+def _of_one(where: str, rows: Sequence[Row], out: set[str]) -> Verdict:
+    base = next((row for row in rows if row["policy"] == "none"), rows[0])
+    if not base["over_window_steps"]:
+        return Verdict(where, "the whole session fits, its largest request has "
+                              f"{base['peak_tokens']} tokens.")
+    so = (f"without compression {base['over_window_steps']} of {base['steps']} steps would not "
+          "have fitted.")
+    sound = [row for row in rows if row["policy"] not in out and not row["law_breaks"]
+             and not row["over_window_steps"]]
+    return _advised(where, so, sound)
+
+
+def _advised(where: str, so: str, sound: Sequence[Row]) -> Verdict:
+    """What to take of policies that may be taken."""
+    if not sound:
+        return Verdict(where, so,
+                       instead="No policy here stays within the window and keeps the laws.")
+    measured = [row for row in sound if row["far_recall"] is not None]
+    if not measured:
+        return Verdict(where, so, smallest=min(sound, key=lambda row: row["peak_tokens"]))
+    most = max(measured, key=lambda row: (_held(row), -_paid(row)))
+    close = [row for row in measured if _lost(most, row, "far_recall") <= NEARLY
+             and _lost(most, row, "far_in_context") <= NEARLY]
+    return Verdict(where, so, min(close, key=_cheap), most, min(measured, key=_cheap))
+
+
+def _held(row: Row) -> float:
+    """Both shares together: words without what stood around them count half."""
+    return round(row["far_recall"] + (row["far_in_context"] or 0), 4)
+
+
+def _lost(most: Row, row: Row, key: str) -> float:
+    return round((most[key] or 0) - (row[key] or 0), 4)
+
+
+def _paid(row: Row) -> float:
+    """The price of all requests and summaries; what has none is not cheap."""
+    return float("inf") if row["cost"] is None else row["cost"] + (row["summary_price"] or 0)
+
+
+def _cheap(row: Row) -> tuple[float, float]:
+    return _paid(row), -_held(row)
+
+
+def _numbers(row: Row) -> str:
+    """What it keeps, with the interval of many sessions, and what it costs."""
+    between = "" if row.get("low") is None else f" ({row['low']:.3f} to {row['high']:.3f})"
+    inside = "" if row["far_in_context"] is None else f", {row['far_in_context']:.3f} in context"
+    price = "" if row["cost"] is None else f", at a cost of {_paid(row):.2f}"
+    return f"far recall {row['far_recall']:.3f}{between}{inside}{price}"

@@ -1,0 +1,102 @@
+"""Milestone 6: which policy a comparison advises, and why."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+from mini_agent.lab.verdict import Verdict, verdicts
+from tests.labs import SAMPLES, mini_agent
+
+
+def row(policy: str, far: float | None, cost: float | None, **more: Any) -> dict[str, Any]:
+    """A row of one session."""
+    return {"session": "s", "window": 900, "policy": policy, "steps": 10, "far_recall": far,
+            "far_in_context": far, "cost": cost, "summary_price": 0, "peak_tokens": 800,
+            "over_window_steps": 0, "law_breaks": 0, **more}
+
+
+def advised(*rows: dict[str, Any], unsound: frozenset[str] = frozenset()) -> Verdict:
+    """The verdict on one session that does not fit by itself."""
+    found, = verdicts([row("none", 0, 1, over_window_steps=4), *rows], (), set(unsound))
+    return found
+
+
+class VerdictTest(unittest.TestCase):
+    """The rule, on rows that are made for it."""
+
+    def taken(self, *rows: dict[str, Any], **more: Any) -> str:
+        """The policy to take, "" for none."""
+        found = advised(*rows, **more)
+        return found.take["policy"] if found.take else ""
+
+    def test_of_those_that_keep_nearly_the_most_the_cheapest_is_taken(self) -> None:
+        """Within two points, by far recall and in context; summaries are paid in full."""
+        most = row("a", .90, .8)
+        self.assertEqual("b", self.taken(most, row("b", .88, .5)))
+        self.assertEqual("a", self.taken(most, row("b", .879, .5)))
+        self.assertEqual("a", self.taken(most, row("b", .95, .5, far_in_context=.8)))
+        self.assertEqual("a", self.taken(most, row("b", .90, .5, summary_price=.4)))
+        self.assertEqual("c", self.taken(most, row("b", .89, .5), row("c", .90, .5)))
+
+    def test_what_breaks_a_law_or_the_window_is_not_advised(self) -> None:
+        """By its own account, as measured, over the window; nor a bound or a part of ours."""
+        sound = row("b", .5, .9)
+        for better, more in ((row("a", .9, .5), {"unsound": frozenset("a")}),
+                             (row("a", .9, .5, law_breaks=1), {}),
+                             (row("a", .9, .5, over_window_steps=1), {}),
+                             (row("oracle", .9, .5), {}), (row("digest_no_card", .9, .5), {})):
+            with self.subTest(better, **more):
+                self.assertEqual("b", self.taken(better, sound, **more))
+        found = advised(row("a", .9, .5, law_breaks=1))
+        self.assertEqual((None, "No policy here stays within the window and keeps the laws."),
+                         (found.take, found.instead))
+
+    def test_the_sentences_name_both_sides_of_each(self) -> None:
+        """What is taken, what keeps the most, what is cheapest; each once."""
+        so = "without compression 4 of 10 steps would not have fitted."
+        self.assertEqual(
+            f"{so} Take b: it keeps nearly the most of what is used again, far recall 0.890, "
+            "0.890 in context, at a cost of 0.60. The most keeps a: far recall 0.900, 0.900 in "
+            "context, at a cost of 0.80. The cheapest is c: far recall 0.100, 0.100 in context, "
+            "at a cost of 0.20.",
+            advised(row("a", .9, .8), row("b", .89, .5, summary_price=.1), row("c", .1, .2)).said())
+        self.assertEqual(
+            f"{so} Take *a*: it keeps the most of what is used again, far recall 0.900.",
+            advised(row("a", .9, None, far_in_context=None)).said(lambda name: f"*{name}*"))
+
+    def test_without_evidence_the_smallest_peak_is_named(self) -> None:
+        """And where all of a session fits there is nothing to advise."""
+        self.assertIn("Too little is used again to measure what is lost; b has the smallest peak, "
+                      "700 tokens.", advised(row("a", None, .5), row("b", None, .6,
+                                                                     peak_tokens=700)).said())
+        found, = verdicts([row("none", 1, 1), row("a", .5, .5)], (), set())
+        self.assertEqual("the whole session fits, its largest request has 800 tokens.",
+                         found.said())
+
+    def test_many_sessions_are_advised_on_by_their_means(self) -> None:
+        """With their number and the interval; a step in a thousand over the window is none."""
+        means = {"sessions": 8, "low": .8, "high": .95, "over_share": 0}
+        found, empty = verdicts((), [
+            row("a", .9, .5, **means | {"over_share": .004}),
+            row("b", .95, .5, **means | {"over_share": .005}),
+            row("a", None, None, **means | {"window": 999})], set())
+        self.assertEqual("Window 900, 8 sessions", found.where)
+        self.assertEqual("Take a: it keeps the most of what is used again, far recall 0.900 (0.800 "
+                         "to 0.950), 0.900 in context, at a cost of 0.50.", found.said())
+        self.assertEqual(("Window 999", "no session is long enough for its evidence to count."),
+                         (empty.where, empty.said()))
+
+    def test_compare_ends_with_it(self) -> None:
+        """Under the table, in lines of at most 80 columns; `naive` is never the answer."""
+        out = mini_agent("compare", SAMPLES / "lesson.jsonl", "--policy", "naive,clip",
+                         "--window", "1800")[1]
+        last = out.rpartition("\n\n")[2]
+        self.assertTrue(" ".join(last.split()).startswith(
+            "lesson.jsonl, window 1800: without compression 3 of 8 steps would not have fitted. "
+            "Take clip: it keeps the most of what is used again, far recall 1.000,"), last)
+        self.assertLessEqual(max(map(len, last.splitlines())), 80)
+
+
+if __name__ == "__main__":
+    unittest.main()

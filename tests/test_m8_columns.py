@@ -1,0 +1,157 @@
+"""Milestone 8: what people read fits their terminal; a file or a pipe gets all of it."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import subprocess
+import sys
+import unittest
+from unittest import mock
+
+from mini_agent.columns import FIRST, Table, columns_of, hung, width, write_rows
+from tests.support import ROOT
+
+HEAD = ("policy", "far", "cost", "done")
+ROWS = [("clip", "0.5", "12345", "a=1"), ("a_very_long_name_of_a_policy_file.json", "-", "1", "")]
+
+
+class Terminal(io.StringIO):
+    """A terminal that keeps what it is shown."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
+class RowsTest(unittest.TestCase):
+    """Rows and sentences."""
+
+    def test_a_row_is_broken_at_a_blank_and_goes_on_indented(self) -> None:
+        """Also beside a Chinese character; what fits, and what goes into a pipe, stays as it is."""
+        self.assertEqual(["  one two", "    three", "    four"], list(hung("  one two three four", 12)))
+        self.assertEqual(["ab cd"], list(hung("ab cd", 5)))
+        self.assertEqual(["ab", "    cd"], list(hung("ab cd", 4)))
+        self.assertEqual(["事实 一二", "  三四"], list(hung("事实 一二三四", 9, 2)))
+        self.assertEqual(["x " * 99], list(hung("x " * 99, None)))
+
+    def test_a_word_without_room_stays_whole(self) -> None:
+        """So that a path can be copied."""
+        path = "traces/" + "x" * 30
+        self.assertEqual(["see", f"    {path}:", "    broken"], list(hung(f"see {path}: broken", 20)))
+
+    def test_no_line_is_wider_and_no_word_is_lost(self) -> None:
+        """On random rows."""
+        chance = random.Random(1)
+        for _ in range(300):
+            row = " ".join("".join(chance.choice("ab中") for _ in range(chance.randint(1, 9)))
+                           for _ in range(chance.randint(1, 30)))
+            lines = list(hung(row, 24))
+            self.assertLessEqual(max(map(width, lines)), 24)
+            self.assertEqual(row.replace(" ", ""), "".join(lines).replace(" ", ""))
+
+    def test_control_characters_are_shown(self) -> None:
+        """What a log holds does not reach the terminal as it is."""
+        out = Terminal()
+        write_rows(["a\x1b[2Jb"], out)
+        self.assertEqual("a\\x1b[2Jb\n", out.getvalue())
+
+    def test_only_a_terminal_has_columns(self) -> None:
+        """However many the environment says that there are."""
+        with mock.patch.dict(os.environ, {"COLUMNS": "99"}):
+            self.assertEqual((99, None), (columns_of(Terminal()), columns_of(io.StringIO())))
+
+
+class TableTest(unittest.TestCase):
+    """Cells under a head."""
+
+    def table(self, columns: int | None) -> Table:
+        """Four columns, of which `cost` weighs least."""
+        return Table(HEAD, ("policy", "far", "done", "cost"), {"title": ROWS}, columns)
+
+    def test_a_pipe_gets_all_columns(self) -> None:
+        """As wide as they need to be."""
+        made = self.table(None)
+        self.assertEqual(["title" + " " * 35 + "far   cost  done",
+                          "clip" + " " * 36 + "0.5  12345  a=1",
+                          f"{ROWS[1][0]}    -      1"], list(made.lines("title")))
+        self.assertEqual((), made.left_out)
+
+    def test_a_terminal_leaves_out_what_weighs_least(self) -> None:
+        """And cuts a long name; at the columns that it needs nothing is left out."""
+        for columns, left in ((FIRST + 18, []), (FIRST + 17, ["cost"]), (FIRST + 10, ["cost", "done"]),
+                              (10, ["policy", "far", "cost", "done"])):
+            with self.subTest(columns):
+                made = self.table(columns)
+                self.assertEqual(left, list(made.left_out))
+                self.assertLessEqual(max(map(len, made.lines("title"))), columns)
+        self.assertIn("a_very_long_name_of_a...", "\n".join(self.table(40).lines("title")))
+
+    def test_all_blocks_have_the_same_columns(self) -> None:
+        """Those for which the widest has room."""
+        made = Table(HEAD, HEAD, {"a": [("x", "1", "1", "1")], "b": [("x", "1", "1" * 60, "1")]}, 40)
+        self.assertEqual(["a  far", "x    1"], list(made.lines("a")))
+
+
+@unittest.skipUnless(sys.platform != "win32", "no pseudo-terminals")
+class TerminalTest(unittest.TestCase):
+    """Real commands on a real terminal of 80 columns."""
+
+    def shown(self, *arguments: str) -> list[str]:
+        """The lines that a command writes to a terminal."""
+        import fcntl
+        import pty
+        import struct
+        import termios
+
+        leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        environ = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
+        with subprocess.Popen([sys.executable, "-m", "mini_agent", *arguments], cwd=ROOT,
+                              stdin=follower, stdout=follower, stderr=follower,
+                              env=environ) as process:
+            os.close(follower)
+            text = b"".join(iter(lambda: _read(leader), b""))
+        os.close(leader)
+        self.assertEqual(0, process.returncode, text)
+        return text.decode("utf-8").splitlines()
+
+    def test_no_row_of_a_command_is_wider(self) -> None:
+        """Tables, sentences, facts, what is missing; one session and many."""
+        sessions = "workspace/sessions"
+        for arguments in (
+                ("compare", sessions, "--window", "1800,2k", "--policy",
+                 "clip_errors_summary,tiers_50_70_90,digest"),
+                ("compare", f"{sessions}/lesson.jsonl", "--window", "1800", "--evidence", "3",
+                 "--policy", "naive,clip,digest_minimal", "--fact", "AssertionError"),
+                ("show", "traces/reference/m3-trace.jsonl"),
+                ("show", "traces/reference/m4-trace.jsonl"),
+                ("show", f"{sessions}/lesson.jsonl", "--policy", "layered", "--window", "1200"),
+                ("why", "traces/reference/m4-trace.jsonl", "212 of 4380"),
+                ("policies",), ("policies", "two_layer"), ("tokens", "README.md")):
+            with self.subTest(arguments):
+                lines = self.shown(*arguments)
+                self.assertTrue(lines)
+                self.assertEqual([], [line for line in lines if width(line) > 80])
+
+    def test_the_columns_that_decide_are_there(self) -> None:
+        """And the others are named."""
+        lines = self.shown("compare", "workspace/sessions/lesson.jsonl", "--window", "1800",
+                           "--policy", "clip_errors_summary")
+        self.assertEqual(["window", "1800", "far", "in", "context", "cost", "summary", "peak",
+                          "over", "breaks", "laws"], lines[2].split())
+        self.assertIn("(into a file or a pipe go also: recall, fresh, lines, sent, compressions)",
+                      lines)
+
+
+def _read(leader: int) -> bytes:
+    """What a terminal was sent; nothing once nobody holds its other end."""
+    try:
+        return os.read(leader, 65536)
+    except OSError:
+        return b""
+
+
+if __name__ == "__main__":
+    unittest.main()
