@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .compression.budget import FULL_WINDOW, Budget, make_budget
-from .compression.policies import Policy, differing, find_policy, from_data, with_settings
+from .compression.budget import FULL_WINDOW, Budget
+from .compression.policies import (
+    Policy, budget_of, differing, find_policy, from_data, with_settings)
 from .errors import UsageError
 from .models.base import ANSWER_SHARE, longest_answer
 from .tasks import Task
@@ -59,11 +60,9 @@ def govern(task: Task, policy: str = "", window: int | None = None) -> Governanc
 
 def governed_by(policy: Policy, window: int | None, estimator: str = "") -> Governance:
     """What a policy and a window in tokens come to; the estimator is the policy's own."""
-    budget = make_budget(window, trigger=policy.trigger, target=policy.target,
-                         reserve=policy.reserve, margin=policy.margin, scale=policy.scale)
     settings = {"name": policy.name, **({"window": window} if window else {}),
                 **differing(policy)}
-    return Governance(policy, budget, estimator or policy.estimator, settings)
+    return Governance(policy, budget_of(policy, window), estimator or policy.estimator, settings)
 
 
 def with_room(policy: Policy, window: int | None) -> Policy:

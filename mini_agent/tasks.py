@@ -21,34 +21,21 @@ from .messages import clean_json
 from .models.scripted import INJECTIONS, SUMMARIES
 from .places import line_column, places
 from .texts import LANGUAGES, Texts, language_of
-from .tools.schema import arguments_schema, faults
+from .tools.schema import OBJECT, TEXT, faults, list_of, object_of, one_of
 
-_TEXT = {"type": "string"}
-_NUMBER = {"type": "integer", "minimum": 1}
-_OBJECT = {"type": "object"}
-
-
-def _list(items: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": items}
-
-
-def _one_of(*values: str) -> dict[str, Any]:
-    return {"type": "string", "enum": values}
-
-
-_CHILD = ("threshold", "window", "policy", "compression", "replies", "summaries")
-SCHEMA = arguments_schema({
-    "name": _TEXT, "system": _TEXT, "task": _TEXT, "language": _one_of(*LANGUAGES),
-    "threshold": _NUMBER, "window": _NUMBER, "policy": _TEXT, "compression": _OBJECT,
-    "pins": _list(arguments_schema({
-        "text": _TEXT, "protect": _TEXT,
-        "kind": _one_of("constraint", "parameter", "error_fix", "assumption")}, ("text",))),
-    "replies": _list(arguments_schema({
-        "content": _TEXT, "stage": _TEXT, "inject": _one_of(*INJECTIONS), "children": _OBJECT,
-        "tool_calls": _list(arguments_schema({"name": _TEXT, "arguments": _OBJECT}, ("name",)))})),
-    "summaries": _list(_one_of(*SUMMARIES))}, ("system", "task", "replies"))
-
-CHILD_SCHEMA = arguments_schema({name: SCHEMA["properties"][name] for name in _CHILD}, ("replies",))
+_LIMIT = {"type": "integer", "minimum": 1}
+_OF_A_CHILD = ("threshold", "window", "policy", "compression", "replies", "summaries")
+SCHEMA = object_of({
+    "name": TEXT, "system": TEXT, "task": TEXT, "language": one_of(LANGUAGES),
+    "threshold": _LIMIT, "window": _LIMIT, "policy": TEXT, "compression": OBJECT,
+    "pins": list_of(object_of({
+        "text": TEXT, "protect": TEXT,
+        "kind": one_of(("constraint", "parameter", "error_fix", "assumption"))}, ("text",))),
+    "replies": list_of(object_of({
+        "content": TEXT, "stage": TEXT, "inject": one_of(INJECTIONS), "children": OBJECT,
+        "tool_calls": list_of(object_of({"name": TEXT, "arguments": OBJECT}, ("name",)))})),
+    "summaries": list_of(one_of(SUMMARIES))}, ("system", "task", "replies"))
+CHILD_SCHEMA = object_of({name: SCHEMA["properties"][name] for name in _OF_A_CHILD}, ("replies",))
 
 
 @dataclass(frozen=True)

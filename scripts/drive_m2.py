@@ -26,7 +26,7 @@ from mini_agent.cli import guarded
 from mini_agent.messages import Message
 from mini_agent.runner import run_task
 from mini_agent.tasks import load_task
-from mini_agent.tools.schema import arguments_schema
+from mini_agent.tools.schema import object_of
 from mini_agent.trace import Record, TraceFile
 
 WIDTH = 100  # of the printed table, in characters
@@ -41,7 +41,7 @@ class Flaky:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return arguments_schema({"path": {"type": "string"}}, ("path",))
+        return object_of({"path": {"type": "string"}}, ("path",))
 
     def __call__(self, path: str) -> str:
         checked: dict[str, str] = {}

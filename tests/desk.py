@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from mini_agent.compression.budget import make_budget
-from mini_agent.compression.policies import Policy, find_policy, make_policy, with_settings
+from mini_agent.compression.policies import Policy, budget_of, find_policy, make_policy, with_settings
 from mini_agent.compression.scene import Shelf
 from mini_agent.compression.store import MemoryShelf
 from mini_agent.compression.view import Entry
@@ -35,14 +34,12 @@ class Desk:
                  scale: bool = False, **settings: Any) -> None:
         made = find_policy(policy) if isinstance(policy, str) else policy
         made = replace(with_settings(made, settings, "test"), scale=scale)
-        budget = make_budget(window, trigger=made.trigger, target=made.target,
-                             reserve=made.reserve, margin=made.margin, scale=scale)
         self.records: list[Record] = []
         self.history: list[Message] = []
         self.step = 0
         self.shelf = MemoryShelf() if shelf is None else shelf
         self.window = ContextWindow(
-            made, budget, estimator(estimate), ScriptedModel([]), Tracer(self.records.append),
+            made, budget_of(made, window), estimator(estimate), ScriptedModel([]), Tracer(self.records.append),
             Texts(language), [{"name": name, "description": "", "parameters": {}}
                               for name in tools], shelf=self.shelf)
         self.say(system("You are a coding agent."), user("Mend the dates."))

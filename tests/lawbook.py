@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from mini_agent.compression.budget import make_budget
 from mini_agent.compression.pins import Pin
-from mini_agent.compression.policies import Policy, find_policy, make_policy, with_settings
+from mini_agent.compression.policies import Policy, budget_of, find_policy, make_policy, with_settings
 from mini_agent.compression.state import rebuild
 from mini_agent.compression.store import MemoryShelf
 from mini_agent.compression.view import Entry, View
@@ -70,9 +69,7 @@ def live(case: Case, watch: Callable[[ContextWindow, Record], None] | None = Non
             watch(window, record)
 
     tracer = Tracer(life.records.append, tell)
-    budget = make_budget(case.window, trigger=life.policy.trigger, target=life.policy.target,
-                         reserve=life.policy.reserve, margin=life.policy.margin, scale=life.policy.scale)
-    window = ContextWindow(life.policy, budget, life.estimate,
+    window = ContextWindow(life.policy, budget_of(life.policy, case.window), life.estimate,
                            ScriptedModel([], case.summaries, texts), tracer, texts,
                            [{"name": name, "description": "", "parameters": {}}
                             for name in case.tools], shelf=life.shelf)

@@ -10,7 +10,7 @@ from typing import Any
 
 from mini_agent.compression.budget import make_budget
 from mini_agent.compression.pins import Pin
-from mini_agent.compression.policies import Policy, Rung
+from mini_agent.compression.policies import Policy, Rung, budget_of
 from mini_agent.compression.scene import Scene
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.view import Change, View
@@ -55,11 +55,9 @@ def ladder(limit: int, *rungs: Rung, records: list[Record] | None = None, model:
            state: WindowState | None = None, **fields: Any) -> ContextWindow:
     """A window over these rungs; `fields` are the policy's."""
     made = Policy("test", "a test", "", rungs, scale=False, **fields)
-    budget = make_budget(limit, trigger=made.trigger, target=made.target, reserve=made.reserve,
-                         margin=made.margin, scale=False)
     sink = records.append if records is not None else (lambda record: None)
-    return ContextWindow(made, budget, estimator("published"), model or ScriptedModel([]),
-                         Tracer(sink), Texts(), state=state)
+    return ContextWindow(made, budget_of(made, limit), estimator("published"),
+                         model or ScriptedModel([]), Tracer(sink), Texts(), state=state)
 
 
 def grow(made: ContextWindow, history: list[Message], tokens: int, step: int = 1) -> None:

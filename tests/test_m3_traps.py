@@ -6,7 +6,7 @@ import unittest
 from typing import Any
 
 from mini_agent.compression.budget import make_budget
-from mini_agent.compression.policies import find_policy, make_policy
+from mini_agent.compression.policies import budget_of, find_policy, make_policy
 from mini_agent.compression.summariser import LEAST_CHARS, PART_CHARS, Summariser
 from mini_agent.compression.window import ContextWindow
 from mini_agent.errors import ContextOverflowError, ModelError, PromptTooLongError, StrategyError
@@ -49,10 +49,8 @@ def governed(strategy: str, limit: int, model: Any, records: list[Record],
     """A window whose ladder is one strategy with settings, over an agent with `tools`."""
     policy = make_policy({"name": "test", "source": "a test", "about": "a test", "ladder": [
         {"strategy": strategy, "settings": settings or {}}], **fields}, "test")
-    budget = make_budget(limit, trigger=policy.trigger, target=policy.target,
-                         reserve=policy.reserve, margin=policy.margin, scale=policy.scale)
-    return ContextWindow(policy, budget, estimator("chars4"), model, Tracer(records.append),
-                         TEXTS, [{"name": name} for name in tools])
+    return ContextWindow(policy, budget_of(policy, limit), estimator("chars4"), model,
+                         Tracer(records.append), TEXTS, [{"name": name} for name in tools])
 
 
 def spoken(count: int) -> list[Message]:
@@ -460,9 +458,7 @@ class PolicyTest(unittest.TestCase):
                                  ("tail_summary", 180_000, 200_000),
                                  ("context_reset", 160_000, 200_000)):
             with self.subTest(name):
-                policy = find_policy(name)
-                budget = make_budget(200_000, trigger=policy.trigger, reserve=policy.reserve,
-                                     margin=policy.margin)
+                budget = budget_of(find_policy(name), 200_000)
                 self.assertEqual((soft, hard), (budget.soft, budget.hard))
         self.assertEqual(192_000, make_budget(200_000, trigger="-min(20000,max_output)",
                                               max_output=8_000).soft)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import unittest
 
+from mini_agent.compression.policies import budget_of, find_policy
 from mini_agent.compression.state import WindowState
-from mini_agent.compression.policies import find_policy
+from mini_agent.compression.window import ContextWindow
 from mini_agent.hindsight import own_evidence
 from mini_agent.lab.measures import Tally
 from mini_agent.lab.recording import Recording
 from mini_agent.lab.replay import Trial, replay
-from mini_agent.compression.budget import make_budget
-from mini_agent.compression.window import ContextWindow
 from mini_agent.messages import Message, assistant, call, tool_result
 from mini_agent.models.base import Reply
 from mini_agent.models.scripted import ScriptedModel
@@ -29,9 +28,8 @@ def lived(messages: list[Message], policy_name: str, limit: int) -> list[Record]
     records: list[Record] = []
     tracer = Tracer(records.append)
     policy = find_policy(policy_name)
-    budget = make_budget(limit, trigger=policy.trigger, target=policy.target)
-    window = ContextWindow(policy, budget, estimator("runs"), ScriptedModel([], (), Texts()),
-                           tracer, Texts())
+    window = ContextWindow(policy, budget_of(policy, limit), estimator("runs"),
+                           ScriptedModel([], (), Texts()), tracer, Texts())
     history: list[Message] = []
     for step, message in enumerate(messages):
         if message["role"] == "assistant":

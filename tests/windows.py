@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mini_agent.compression.budget import make_budget
-from mini_agent.compression.policies import find_policy, make_policy
+from mini_agent.compression.policies import budget_of, find_policy, make_policy
 from mini_agent.compression.window import ContextWindow
 from mini_agent.messages import Message, assistant, call, system, tool_result, user
 from mini_agent.models.scripted import ScriptedModel
@@ -26,10 +25,8 @@ def window(limit: int, *strategies: str, summaries: Sequence[str] = (), language
         chosen = make_policy({"name": "test", "source": "a test", "about": "a test", "scale": False,
                               "ladder": [{"strategy": name} for name in strategies], **fields},
                              "test")
-    budget = make_budget(limit, trigger=chosen.trigger, target=chosen.target,
-                         reserve=chosen.reserve, margin=chosen.margin, scale=chosen.scale)
     sink = records.append if records is not None else (lambda record: None)
-    return ContextWindow(chosen, budget, estimator(estimate),
+    return ContextWindow(chosen, budget_of(chosen, limit), estimator(estimate),
                          model or ScriptedModel([], summaries, texts), Tracer(sink), texts, tools)
 
 

@@ -19,7 +19,7 @@ from ..errors import ToolError
 from ..messages import Message, calls_of
 from ..texts import Texts
 from ..tokens import Estimator
-from ..tools.schema import arguments_schema
+from ..tools.schema import object_of
 from .clear import first_sentence
 from .scene import Scene
 from .state import WindowState
@@ -169,7 +169,7 @@ class DescribeTool:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return arguments_schema({"name": {
+        return object_of({"name": {
             "type": "string", "description": self.texts("arg_tool_name")}}, ("name",))
 
     def __call__(self, name: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import ToolError
 from ..messages import Message
 from ..texts import Texts
-from ..tools.schema import arguments_schema
+from ..tools.schema import object_of
 from .pins import KINDS, Pin
 from .window import ContextWindow
 
@@ -36,7 +36,7 @@ class PinTool:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return arguments_schema({
+        return object_of({
             "handle": {"type": "integer", "minimum": 0, "description": self.texts("arg_handle")},
             "text": {"type": "string", "description": self.texts("arg_pin_text")},
             "kind": {"type": "string", "enum": list(KINDS),
@@ -66,7 +66,7 @@ class StageDoneTool:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return arguments_schema({"name": {
+        return object_of({"name": {
             "type": "string", "description": self.texts("arg_stage")}}, ("name",))
 
     def __call__(self, name: str) -> str:

@@ -17,16 +17,16 @@ from typing import Any
 from ..errors import UsageError
 from ..tasks import field_error, read_json
 from ..texts import Texts
-from ..tools.schema import faults
+from ..tools.schema import COUNT, OBJECT, TEXT, faults, list_of, object_of
 from .admission import Admission
-from .budget import FULL_WINDOW, tokens_at
+from .budget import FULL_WINDOW, Budget, make_budget, tokens_at
 from .catalogue import POLICIES
 from .clear import ToolResultClearing
 from .collapse import HardCollapse, StateCard
 from .digest import CoverageDigest
 from .drop import Recall, SlidingWindow
-from .inputs import InputBudget
 from .handoff import ContextReset, FullSummary, HandoffFive, HandoffForm, HandoffNote
+from .inputs import InputBudget
 from .offload import ResultOffload
 from .scene import Strategy
 from .shrink import ToolResultAging, ToolResultClipping
@@ -38,18 +38,14 @@ STRATEGIES: dict[str, type[Strategy]] = {made.name: made for made in (
     HandoffFive, ContextReset, HardCollapse, StateCard, Admission,
     CoverageDigest)}
 
-_TEXT, _NUMBER = {"type": "string"}, {"type": "integer", "minimum": 0}
-SCHEMA: dict[str, Any] = {  # triggers are of two kinds, which `tokens_at` knows
-    "type": "object", "required": ["name", "ladder"], "additionalProperties": False,
-    "properties": {
-        "name": _TEXT, "source": _TEXT, "about": _TEXT, "estimator": _TEXT,
-        "breaks": {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 9}},
-        "trigger": {}, "target": {}, "reserve": _NUMBER, "margin": _NUMBER,
-        "protect_last": _NUMBER, "user_share": {"type": "number", "minimum": 0},
-        **{name: {"type": "boolean"} for name in ("shorten_tail", "frozen", "scale", "stages")},
-        "ladder": {"type": "array", "items": {
-            "type": "object", "required": ["strategy"], "additionalProperties": False,
-            "properties": {"strategy": _TEXT, "trigger": {}, "settings": {"type": "object"}}}}}}
+SCHEMA = object_of({  # triggers are of two kinds, which `tokens_at` knows
+    "name": TEXT, "source": TEXT, "about": TEXT, "estimator": TEXT,
+    "breaks": list_of({"type": "integer", "minimum": 1, "maximum": 9}),
+    "trigger": {}, "target": {}, "reserve": COUNT, "margin": COUNT,
+    "protect_last": COUNT, "user_share": {"type": "number", "minimum": 0},
+    **{name: {"type": "boolean"} for name in ("shorten_tail", "frozen", "scale", "stages")},
+    "ladder": list_of(object_of({"strategy": TEXT, "trigger": {}, "settings": OBJECT},
+                                ("strategy",)))}, ("name", "ladder"))
 
 ALWAYS = 0  # the trigger of a rung that is taken before every call, and not only in need
 
@@ -90,6 +86,12 @@ class Policy:
     stages: bool = False
     estimator: str = "runs"
     data: Mapping[str, Any] | None = dataclasses.field(default=None, compare=False, repr=False)
+
+
+def budget_of(policy: Policy, window: int | None) -> Budget:
+    """The budget of a policy at a window in tokens; None: there is no limit."""
+    return make_budget(window, trigger=policy.trigger, target=policy.target,
+                       reserve=policy.reserve, margin=policy.margin, scale=policy.scale)
 
 
 def policy_names() -> list[str]:

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from ..compression.budget import Budget, make_budget
+
 from ..compression.index import HistoryIndex
 from ..compression.laws import faults
-from ..compression.policies import Policy
+from ..compression.policies import Policy, budget_of
 from ..compression.state import WindowState
 from ..compression.view import Change, Entry, View, first_touched, same_prefix
 from ..compression.window import ContextWindow
@@ -84,7 +84,7 @@ class Trial:
     def __init__(self, recording: Recording, policy: Policy, window: int,
                  observers: Sequence[Observer]) -> None:
         self._recording, self.policy, self.size = recording, policy, window
-        self.budget = budget_of(policy, window)
+        self.budget = budget_of(policy, None if policy.name == "none" else window)
         self.observers = list(observers)
 
     def begin(self, index: HistoryIndex) -> None:
@@ -143,12 +143,6 @@ class Trial:
         if self.policy.breaks:
             self._broken.extend(faults(before, after, change, self._window.protection()))
 
-
-def budget_of(policy: Policy, window: int) -> Budget:
-    """The budget of a policy at a window; `none` has no limit."""
-    return make_budget(None if policy.name == "none" else window, trigger=policy.trigger,
-                       target=policy.target, reserve=policy.reserve, margin=policy.margin,
-                       scale=policy.scale)
 
 
 def replay(recording: Recording, trials: Sequence[Trial],

@@ -25,23 +25,19 @@ from ..runner import run_task
 from ..tasks import Task
 from ..texts import LANGUAGES, Texts
 from ..tools.guard import Grant
-from ..tools.schema import arguments_schema, faults
+from ..tools.schema import COUNT, OBJECT, TEXT, faults, list_of, object_of, one_of
 from ..trace import Record, TraceFile, trace_folder
 from .endings import Ending, Numbers, ending_of, written
 from .orders import NAME, Limits
 from .processes import leave_with_parent
 
-_TEXT = {"type": "string"}
-_LIST = {"type": "array", "items": _TEXT}
-_COUNT = {"type": "integer", "minimum": 0}
-_PIN = arguments_schema({"text": _TEXT, "kind": {"type": "string", "enum": KINDS},
-                         "protect": _TEXT}, ("text", "kind", "protect"))
+_PIN = {"text": TEXT, "kind": one_of(KINDS), "protect": TEXT}
 _FIELDS = {
-    "name": _TEXT, "language": {"type": "string", "enum": LANGUAGES}, "system": _TEXT,
-    "task": _TEXT, "pins": {"type": "array", "items": _PIN}, "workspace": _TEXT, "trace": _TEXT,
-    "tools": _LIST, "writes": _LIST, "steps": _COUNT, "tokens": _COUNT, "depth": _COUNT,
-    "start": {"type": "object"}, "model": {"type": "object"}}
-SCHEMA = arguments_schema(_FIELDS, tuple(_FIELDS))
+    "name": TEXT, "language": one_of(LANGUAGES), "system": TEXT, "task": TEXT,
+    "pins": list_of(object_of(_PIN, tuple(_PIN))), "workspace": TEXT, "trace": TEXT,
+    "tools": list_of(TEXT), "writes": list_of(TEXT), "steps": COUNT, "tokens": COUNT,
+    "depth": COUNT, "start": OBJECT, "model": OBJECT}
+SCHEMA = object_of(_FIELDS, tuple(_FIELDS))
 
 
 @dataclass
@@ -58,7 +54,7 @@ class GiveUp:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return arguments_schema({"reason": {
+        return object_of({"reason": {
             "type": "string", "description": self.texts("arg_give_up")}}, ("reason",))
 
     def __call__(self, reason: str) -> str:

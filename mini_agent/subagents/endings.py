@@ -25,7 +25,7 @@ from ..loop import Outcome
 from ..messages import clean_json
 from ..texts import Texts
 from ..tools.output import one_line
-from ..tools.schema import arguments_schema, faults
+from ..tools.schema import COUNT, TEXT, faults, object_of, one_of
 from ..trace import Record
 from .processes import Heard
 
@@ -36,12 +36,9 @@ REPORT_CHARS = 20_000  # of a report that are handed on; the whole is in the chi
 DETAIL_CHARS = 300     # of what was wrong
 _OF_REASON = {"final_answer": "finished", "step_limit": "step_limit", "overflow": "overflow",
               "token_limit": "token_limit", "interrupted": "killed", "trace_failed": "crashed"}
-_NUMBER = {"type": "integer", "minimum": 0}
-_SCHEMA = arguments_schema({
-    "status": {"type": "string", "enum": STATUSES}, "text": {"type": "string"},
-    "chars": _NUMBER, "detail": {"type": "string"}, "steps": _NUMBER, "peak_tokens": _NUMBER,
-    "sent_tokens": _NUMBER}, ("status", "text", "chars", "detail", "steps", "peak_tokens",
-                              "sent_tokens"))
+_FIELDS = {"status": one_of(STATUSES), "text": TEXT, "chars": COUNT, "detail": TEXT,
+           "steps": COUNT, "peak_tokens": COUNT, "sent_tokens": COUNT}
+_SCHEMA = object_of(_FIELDS, tuple(_FIELDS))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ..texts import Texts
 from ..tools import READERS
 from ..tools.guard import WRITERS, covers
 from ..tools.output import one_line
-from ..tools.schema import arguments_schema
+from ..tools.schema import object_of
 from ..tools.workspace import Workspace
 
 NAME = "delegate"
@@ -77,9 +77,9 @@ def parameters(tools: Sequence[str], limits: Limits, texts: Texts) -> dict[str, 
 
     most = {"steps": ("integer", limits.steps), "tokens": ("integer", limits.tokens),
             "seconds": ("number", limits.seconds)}
-    budget = arguments_schema({name: {"type": kind, "minimum": 1, "maximum": limit}
+    budget = object_of({name: {"type": kind, "minimum": 1, "maximum": limit}
                                for name, (kind, limit) in most.items()})
-    return arguments_schema({
+    return object_of({
         "task": {"type": "string", "description": texts("arg_child_task")},
         "context": {"type": "string", "description": texts("arg_child_context")},
         "tools": listed("tools", {"type": "string", "enum": list(tools)}),

@@ -19,7 +19,7 @@ from ..compression.tools import PAGE_CHARS, ReadResult
 from ..disk import read_file
 from ..errors import MiniAgentError, ToolError, UsageError
 from ..texts import Texts
-from ..tools.schema import arguments_schema
+from ..tools.schema import object_of
 from ..trace import Tracer, parse_record, read_trace, trace_folder
 from .endings import Ending, numbers_of
 
@@ -114,7 +114,7 @@ class ReadChild:
     @property
     def parameters(self) -> dict[str, Any]:
         inherited = ReadResult((), self.texts).parameters["properties"]
-        return arguments_schema({
+        return object_of({
             "child": {"type": "integer", "minimum": 1, "description": self.texts("arg_child")},
             "message": {"type": "integer", "minimum": 0,
                         "description": self.texts("arg_child_message")},

@@ -16,7 +16,7 @@ from ..errors import ToolError
 from ..texts import Texts
 from .edit import closest, line_number, places, replaced, unified_diff
 from .output import HEADER_ROOM, LIMIT, LINE_LIMIT, clean_output, clip, lines_of, one_line, page
-from .schema import arguments_schema
+from .schema import object_of
 from .workspace import MAX_FILES, Workspace
 
 MAX_NAMES = 10  # of what was left out, that a first line names
@@ -78,7 +78,7 @@ class ListFiles:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return arguments_schema({
+        return object_of({
             "path": {"type": "string", "description": self.texts("arg_folder")},
             "start": {"type": "integer", "minimum": 1, "description": self.texts("arg_start")}})
 
@@ -109,7 +109,7 @@ class ReadFile:
         path = {"type": "string", "description": self.texts("arg_path")}
         numbers = {name: {"type": "integer", "minimum": 1, "description": self.texts(f"arg_{name}")}
                    for name in ("start_line", "end_line", "start_char")}
-        return arguments_schema({"path": path, **numbers}, ("path",))
+        return object_of({"path": path, **numbers}, ("path",))
 
     def __call__(self, path: str, start_line: int = 1, end_line: int | None = None,
                  start_char: int = 1) -> str:
@@ -153,7 +153,7 @@ class WriteFile:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return arguments_schema({
+        return object_of({
             "path": {"type": "string", "description": self.texts("arg_path")},
             "content": {"type": "string", "description": self.texts("arg_content")}},
             ("path", "content"))
@@ -179,7 +179,7 @@ class EditFile:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return arguments_schema({
+        return object_of({
             name: {"type": "string", "description": self.texts(f"arg_{name}")}
             for name in ("path", "old", "new")}, ("path", "old", "new"))
 

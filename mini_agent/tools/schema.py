@@ -9,18 +9,32 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..texts import Texts
 from .output import one_line
 
 
-def arguments_schema(properties: Mapping[str, Any],
-                     required: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The schema of a tool's arguments: these and no others."""
+TEXT = {"type": "string"}
+COUNT = {"type": "integer", "minimum": 0}
+OBJECT = {"type": "object"}
+
+
+def object_of(properties: Mapping[str, Any], required: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The schema of an object with these properties and no others."""
     return {"type": "object", "properties": dict(properties), "required": list(required),
             "additionalProperties": False}
+
+
+def list_of(items: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an array of such items."""
+    return {"type": "array", "items": items}
+
+
+def one_of(values: Sequence[str]) -> dict[str, Any]:
+    """The schema of a string that is one of these."""
+    return {"type": "string", "enum": list(values)}
 
 
 def without_nulls(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ..errors import ToolError
 from ..texts import Texts
 from .files import decoded, left_out_note, paged
 from .output import LIMIT, LINE_LIMIT, one_line
-from .schema import arguments_schema
+from .schema import object_of
 from .workspace import Workspace
 
 SECONDS = 10.0           # for all regular expression work of one search
@@ -67,7 +67,7 @@ class SearchText:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return arguments_schema({
+        return object_of({
             "pattern": {"type": "string", "description": self.texts("arg_pattern")},
             "path": {"type": "string", "description": self.texts("arg_search_path")},
             "regex": {"type": "boolean", "description": self.texts("arg_regex")},

@@ -21,7 +21,7 @@ from ..errors import ToolError
 from ..texts import Texts
 from .output import HEADER_ROOM, LIMIT, clean_output, one_line
 from .process import Finished, run_program
-from .schema import arguments_schema
+from .schema import object_of
 from .workspace import Workspace
 
 SECONDS = 60.0       # time limit of a command that names none
@@ -76,7 +76,7 @@ class RunCommand:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return arguments_schema({
+        return object_of({
             "command": {"type": "string", "description": self.texts("arg_command")},
             "shell": {"type": "boolean", "description": self.texts("arg_shell")},
             "timeout": {"type": "number", "minimum": 0.1, "maximum": self.longest,

@@ -15,7 +15,7 @@ from ..errors import ToolError
 from ..texts import Texts
 from .files import ReadFile
 from .output import one_line
-from .schema import arguments_schema
+from .schema import object_of
 from .workspace import Workspace
 
 FOLDER = "skills"
@@ -37,8 +37,8 @@ class Skill:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return arguments_schema({"name": {"type": "string",
-                                          "description": self.texts("arg_skill")}}, ("name",))
+        return object_of({"name": {
+            "type": "string", "description": self.texts("arg_skill")}}, ("name",))
 
     def __call__(self, name: str) -> str:
         if not _NAME.fullmatch(name) or name not in self.names():

@@ -10,10 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mini_agent.compression.policies import Policy, find_policy, policy_names
+from mini_agent.compression.policies import Policy, budget_of, find_policy, policy_names
 from mini_agent.compression.store import MemoryShelf
 from mini_agent.compression.window import ContextWindow
-from mini_agent.lab.replay import budget_of
 from mini_agent.loop import Agent
 from mini_agent.messages import Message
 from mini_agent.models.anthropic import OFFICIAL, Messages
