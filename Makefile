@@ -37,10 +37,7 @@ test-browser:   ## the report page in a real browser; skipped where there is non
 	@$(PYTHON) scripts/test_browser.py
 
 fuzz:           ## every strategy and policy on 10,000 random sessions each; MINUTES=10: new ones
-	@$(PYTHON) -W error -m tests.fuzz $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEEDS),--seeds $(SEEDS))
-	@$(PYTHON) -W error -m tests.fuzz_children
-	@$(PYTHON) -W error -m tests.fuzz_faults
-	@$(PYTHON) -W error -m tests.kills
+	@$(PYTHON) -W error -m tests.fuzz_all $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEEDS),--seeds $(SEEDS))
 
 bench:          ## what governing a step costs, as ratios within one run (minutes)
 	@$(PYTHON) scripts/bench.py

@@ -13,10 +13,9 @@ import sys
 import textwrap
 from pathlib import Path
 
-from fresh import ROOT, TRACES, fresh_copy
+from fresh import ROOT, TRACES, demo
 
 from mini_agent.cli import guarded
-from mini_agent.runner import run_task
 from mini_agent.tasks import load_task
 from mini_agent.trace import Record, TraceFile
 
@@ -47,8 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--traces", type=Path, default=TRACES)
     options = parser.parse_args(arguments)
     task = load_task(options.task)
-    with fresh_copy("m1") as workspace, TraceFile(options.traces / "m1-trace.jsonl") as file:
-        outcome = run_task(task, workspace, [file, tell])
+    with demo("m1") as (_, play), TraceFile(options.traces / "m1-trace.jsonl") as file:
+        outcome = play(task, [file, tell])
     return 0 if outcome.done else 1
 
 

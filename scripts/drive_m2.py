@@ -20,11 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fresh import ROOT, TRACES, fresh_copy
+from fresh import ROOT, TRACES, demo
 
 from mini_agent.cli import guarded
 from mini_agent.messages import Message
-from mini_agent.runner import run_task
 from mini_agent.tasks import load_task
 from mini_agent.tools.schema import object_of
 from mini_agent.trace import Record, TraceFile
@@ -110,9 +109,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--traces", type=Path, default=TRACES)
     options = parser.parse_args(arguments)
     task, table = load_task(options.task), Table()
-    with fresh_copy("m2") as workspace, TraceFile(options.traces / "m2-trace.jsonl") as file:
+    with demo("m2") as (workspace, play), TraceFile(options.traces / "m2-trace.jsonl") as file:
         link_outside(workspace)
-        outcome = run_task(task, workspace, [file, table], extra_tools=[Flaky()])
+        outcome = play(task, [file, table], extra_tools=[Flaky()])
     table.close(outcome.reason)
     if outcome.detail:
         print(f"mini-agent: {outcome.reason}: {outcome.detail}", file=sys.stderr)

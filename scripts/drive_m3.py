@@ -15,7 +15,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from fresh import ROOT, TRACES, fresh_copy, wants_color
+from fresh import ROOT, TRACES, demo, wants_color
 
 from mini_agent.cli import guarded
 from mini_agent.disk import write_file
@@ -23,7 +23,6 @@ from mini_agent.drawing import Curve, Mark, Panel, glyphs, svg, terminal_chart
 from mini_agent.governance import govern
 from mini_agent.loop import Outcome
 from mini_agent.rhythm import Row, all_compressions, peak, rows, spans
-from mini_agent.runner import run_task
 from mini_agent.tasks import Task, load_task
 from mini_agent.trace import Record, TraceFile
 
@@ -36,10 +35,10 @@ def run_both(task: Task, traces: Path) -> tuple[Outcome, list[Record], list[Reco
     governance = govern(task)
     governed: list[Record] = []
     baseline: list[Record] = []
-    with fresh_copy("m3") as workspace, TraceFile(traces / "m3-trace.jsonl") as file:
-        outcome = run_task(task, workspace, [file, governed.append], governance=governance)
-    with fresh_copy("m3") as workspace, TraceFile(traces / "m3-baseline.jsonl") as file:
-        run_task(task, workspace, [file, baseline.append],
+    with demo("m3") as (_, play), TraceFile(traces / "m3-trace.jsonl") as file:
+        outcome = play(task, [file, governed.append], governance=governance)
+    with demo("m3") as (_, play), TraceFile(traces / "m3-baseline.jsonl") as file:
+        play(task, [file, baseline.append],
                  governance=govern(task, policy="none"))
     return outcome, governed, baseline
 

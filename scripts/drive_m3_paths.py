@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fresh import ROOT, TRACES, fresh_copy
+from fresh import ROOT, TRACES, demo
 
 from mini_agent.cli import guarded
 from mini_agent.compression.state import rebuild
@@ -29,7 +29,6 @@ from mini_agent.lab.facts import state_of
 from mini_agent.loop import Outcome
 from mini_agent.messages import text_of
 from mini_agent.rhythm import all_compressions, peak, rows
-from mini_agent.runner import run_task
 from mini_agent.tasks import Task, load_task
 from mini_agent.tokens import estimator
 from mini_agent.trace import Record, TraceFile, trace_folder
@@ -105,8 +104,8 @@ def run(task: Task, policy: str, window: int, traces: Path) -> Result:
     """The task under a policy, with its trace."""
     records: list[Record] = []
     place = traces / f"m3-path-{policy}.jsonl"
-    with fresh_copy("m3") as workspace, TraceFile(place) as file:
-        outcome = run_task(task, workspace, [file, records.append],
+    with demo("m3") as (workspace, play), TraceFile(place) as file:
+        outcome = play(task, [file, records.append],
                            governance=governed(task, policy, window), folder=trace_folder(place))
         wanted = WANTED.findall((workspace / "long_notes.txt").read_text(encoding="utf-8"))
     table = rows(records)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fresh import ROOT, TRACES, fresh_copy
+from fresh import ROOT, TRACES, demo
 
 from mini_agent.cli import guarded
 from mini_agent.disk import write_file
@@ -32,7 +32,6 @@ from mini_agent.lab.look import counted_by
 from mini_agent.lab.steps import steps_of_trace, views
 from mini_agent.loop import Outcome
 from mini_agent.messages import text_of
-from mini_agent.runner import run_task
 from mini_agent.subagents.orders import Limits
 from mini_agent.subagents.trails import child_trace
 from mini_agent.tasks import Task, load_task
@@ -95,8 +94,8 @@ def one_window(task: Task) -> Task:
 def run(task: Task, path: Path, policy: str = "") -> tuple[Outcome, Trace]:
     """Run a task on a fresh copy of the workspace: its outcome and its trace."""
     shutil.rmtree(trace_folder(path), ignore_errors=True)
-    with fresh_copy("m4") as workspace, TraceFile(path) as file:
-        outcome = run_task(task, workspace, [file], governance=govern(task, policy),
+    with demo("m4") as (_, play), TraceFile(path) as file:
+        outcome = play(task, [file], governance=govern(task, policy),
                            folder=trace_folder(path), limits=Limits() if task.delegates else None)
     return outcome, read_trace(path)
 

@@ -1,4 +1,4 @@
-"""What the drivers share: the package on the path, fresh workspaces, `traces/`.
+"""What the drivers share: the package on the path, fresh workspaces, `traces/`, a run.
 
 Each run works on a copy of its workspace that is thrown away behind it, so that
 a run never sees what another one wrote and the checkout stays clean.
@@ -11,9 +11,14 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from mini_agent.loop import Outcome
+    from mini_agent.tasks import Task
+    from mini_agent.trace import Sink
 
 ROOT = Path(__file__).resolve().parent.parent
 TRACES = ROOT / "traces"
@@ -26,6 +31,29 @@ def fresh_copy(milestone: str) -> Iterator[Path]:
     """A throw-away copy of `workspace/MILESTONE`."""
     with tempfile.TemporaryDirectory(prefix=f"mini-agent-{milestone}-") as folder:
         yield Path(shutil.copytree(ROOT / "workspace" / milestone, Path(folder) / "workspace"))
+
+
+@contextlib.contextmanager
+def demo(milestone: str) -> Iterator[tuple[Path, Callable[..., Outcome]]]:
+    """A fresh copy, and `run_task` in it without its `workspace`.
+
+    Ctrl-C ends the run as it ends `mini-agent run`, with the last record of its trace; it
+    is handed on when all is put away, so that nothing else is done.
+    """
+    from mini_agent.interrupts import Interrupts
+    from mini_agent.runner import run_task
+
+    with Interrupts() as interrupts:
+        with fresh_copy(milestone) as workspace:
+            def play(task: Task, sinks: Sequence[Sink], **more: Any) -> Outcome:
+                outcome = run_task(task, workspace, sinks, interrupts=interrupts, **more)
+                if outcome.reason == "interrupted":
+                    raise KeyboardInterrupt
+                return outcome
+
+            yield workspace, play
+    if interrupts.pending:
+        raise KeyboardInterrupt
 
 
 def wants_color(stream: TextIO) -> bool:

@@ -16,13 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fresh import ROOT, fresh_copy
+from fresh import ROOT, demo
 
 from mini_agent.cli import guarded
 from mini_agent.errors import UsageError
 from mini_agent.governance import govern
 from mini_agent.rhythm import all_compressions, peak, rows
-from mini_agent.runner import run_task
 from mini_agent.tasks import load_task
 from mini_agent.trace import Record
 
@@ -43,8 +42,8 @@ def run_once(path: Path) -> Result:
     """Run the task file once. Raises `UsageError` where it is wrong."""
     task = load_task(path)
     records: list[Record] = []
-    with fresh_copy("m3") as workspace:
-        outcome = run_task(task, workspace, [records.append], governance=govern(task))
+    with demo("m3") as (_, play):
+        outcome = play(task, [records.append], governance=govern(task))
     table = rows(records)
     compressions = tuple(f"{change.strategy} at step {change.step}" for change in all_compressions(table))
     return Result(outcome.reason, compressions, peak(table),

@@ -6,7 +6,8 @@ For each name (a policy, `+strategy` alone, `pipelines`) so many seeded sessions
 lived and judged by `lawbook`; a failing one is made small and printed as code. Every
 other one has pins, undos, stages and refusals in them. The sessions are numbered from
 each seed on, 0 unless others are given; with `--minutes` they go on until the time is
-up, from three seeds of chance, which are printed.
+up, from three seeds of chance, which are printed. `tests.fuzz_all` takes the same
+arguments, and ends all of its processes at Ctrl-C.
 """
 
 from __future__ import annotations

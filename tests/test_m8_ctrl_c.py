@@ -1,0 +1,100 @@
+"""Milestone 8: Ctrl-C in the demos and in `make fuzz`, as real processes get it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+from tests.support import ROOT, FolderTest
+
+SLEEP = {"tool_calls": [{"name": "run_command", "arguments": {"command": "sleep 60"}}]}
+PATIENCE = 30  # seconds until a test is given up
+
+
+def listening() -> None:
+    """In the child: Ctrl-C is heard, also where whoever runs the tests ignores it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class CtrlCTest(FolderTest):
+    """A process in a session of its own, which gets what a terminal would send."""
+
+    def started(self, *arguments: str) -> subprocess.Popen[str]:
+        """Python with these arguments; what it throws away is in `self.folder`."""
+        process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, encoding="utf-8",
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   start_new_session=True, preexec_fn=listening,
+                                   env={**os.environ, "TMPDIR": str(self.folder)})
+        self.addCleanup(process.__exit__, None, None, None)
+        self.addCleanup(process.kill)
+        return process
+
+    def ended(self, process: subprocess.Popen[str]) -> tuple[int, str]:
+        """Exit status and standard error behind a Ctrl-C; nothing is left behind."""
+        os.killpg(process.pid, signal.SIGINT)
+        said = process.communicate(timeout=PATIENCE)[1]
+        with self.assertRaises(ProcessLookupError):
+            os.killpg(process.pid, 0)
+        self.assertEqual([], list(self.folder.glob("mini-agent-*")))
+        return process.returncode, said
+
+
+class DemosTest(CtrlCTest):
+    """`scripts/drive_*.py`."""
+
+    def test_the_trace_of_a_demo_that_is_interrupted_has_its_end(self) -> None:
+        """An answer for the call that is open, the last record, one line, status 130."""
+        task = self.write_task(replies=[SLEEP, {"content": "done"}])
+        for script, trace in (("drive_m1", "m1-trace"), ("drive_m2", "m2-trace"),
+                              ("drive_m3", "m3-trace"), ("drive_m3_paths", "m3-path-none"),
+                              ("drive_m4", "m4-one")):
+            with self.subTest(script):
+                path = self.folder / f"{trace}.jsonl"
+                process = self.started(f"scripts/{script}.py", "--task", str(task), "--traces",
+                                       str(self.folder))
+                self.wait_for('"event": "tool_call"', path)
+                self.assertEqual((130, "mini-agent: interrupted\n"), self.ended(process))
+                records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+                self.assertEqual(("run_end", "interrupted"), (
+                    records[-1]["event"], records[-1]["payload"]["reason"]))
+                self.assertEqual(["INTERRUPTED"], [record["message"]["error"]["code"] for record in
+                                                   records if "error" in record.get("message", {})])
+
+    def wait_for(self, text: str, path: Path) -> None:
+        """Until this stands in the file."""
+        end = time.monotonic() + PATIENCE
+        while not path.exists() or text not in path.read_text("utf-8"):
+            self.assertLess(time.monotonic(), end, f"{text} never came")
+            time.sleep(.01)
+
+
+class FuzzTest(CtrlCTest):
+    """What `make fuzz` runs."""
+
+    def test_it_ends_with_one_line_that_says_how_far_it_was(self) -> None:
+        """No traceback, of the processes that judge neither; what was thrown away is gone."""
+        process = self.started("-m", "tests.fuzz_all", "--seeds", "7")
+        self.assertEqual("seeds: 7\n", process.stdout.readline())
+        status, said = self.ended(process)
+        self.assertEqual(130, status)
+        self.assertRegex(said, r"\Ainterrupted after \d+ s in part 1 of 4, tests\.fuzz\n\Z")
+
+    def test_a_later_part_says_what_it_was_at(self) -> None:
+        """The last line that it had said; that part has a process group of its own."""
+        process = self.started("-m", "tests.fuzz_all", "1", "none")
+        lines = [process.stderr.readline() for _ in range(2)]
+        self.assertEqual(["1 sessions\n", "100 runs with three children each\n"], lines)
+        status, said = self.ended(process)
+        self.assertEqual(130, status)
+        self.assertRegex(said, r"\Ainterrupted after \d+ s in part 2 of 4, tests\.fuzz_children, "
+                               r"which had said: 100 runs with three children each\n\Z")
+
+
+if __name__ == "__main__":
+    unittest.main()
