@@ -23,11 +23,12 @@ def _finite(text: str) -> float | str:
 _DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=str)
 
 
-def _too_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(DEEPEST):
-        level = [child for item in level if isinstance(item, (dict, list))
-                 for child in (item.values() if isinstance(item, dict) else item)]
+def too_deep(value: Any, levels: int = DEEPEST) -> bool:
+    """Whether objects and lists stand in one another more than so many levels deep."""
+    level: list[Any] = [[value]]
+    for _ in range(levels + 1):
+        level = [child for item in level for child in (
+            item.values() if isinstance(item, dict) else item) if isinstance(child, (dict, list))]
         if not level:
             return False
     return True
@@ -42,7 +43,7 @@ def decode(text: str, start: int = 0) -> tuple[Any, int]:
         value, end = _DECODER.raw_decode(text, start)
     except RecursionError:
         raise ValueError("nested too deep") from None
-    if text.count("[", start, end) + text.count("{", start, end) > DEEPEST and _too_deep(value):
+    if text.count("[", start, end) + text.count("{", start, end) > DEEPEST and too_deep(value):
         raise ValueError("nested too deep")
     return value, end
 

@@ -9,15 +9,20 @@ a message has (`tokens.py`), and what of the history is sent (`compression/`).
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from .hostile import DEEPEST, too_deep
+
 Message = dict[str, Any]
 Call = dict[str, Any]
 
 ROLES = ("system", "user", "assistant", "tool")
+MAX_DEPTH = DEEPEST - 10  # levels of arguments: in a trace, a record stands around them
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -29,9 +34,12 @@ def clean(text: str | None) -> str:
 
 
 def clean_json(value: Any) -> Any:
-    """`clean` for every string of a JSON value, keys included."""
+    """`clean` for every string of a JSON value, keys included. A number that JSON has not
+    (NaN, Infinity) becomes its name, as it would on its way through a trace."""
     if isinstance(value, str):
         return clean(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(value)
     if isinstance(value, Mapping):
         return {clean(str(key)): clean_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -61,12 +69,14 @@ def assistant(content: str | None, tool_calls: Sequence[Call] = (),
 
 
 def call(call_id: str, name: str, arguments: Any) -> Call:
-    """A tool call; arguments that are no object become {} and `invalid`: RAW."""
-    made: Call = {"id": clean(call_id), "name": clean(name)}
-    if isinstance(arguments, Mapping):
+    """A tool call. Arguments that are no object become {} and `invalid`: RAW; so do those
+    that are nested more than `MAX_DEPTH`, whose trace nobody could read."""
+    made: Call = {"id": clean(call_id), "name": clean(name), "arguments": {}}
+    if too_deep(arguments, MAX_DEPTH):
+        made["invalid"] = "{...} nested too deep"
+    elif isinstance(arguments, Mapping):
         made["arguments"] = clean_json(arguments)
     else:
-        made["arguments"] = {}
         made["invalid"] = clean(arguments if isinstance(arguments, str) else repr(arguments))
     return made
 

@@ -120,7 +120,7 @@ class BoxTest(ToolCase):
                          "start_line must be integer, not boolean True")
         self.assertEqual(
             self.fails("BAD_ARGUMENTS", "run_command", command="true", timeout=float("nan")),
-            "timeout must be number, not non-finite number nan")
+            "timeout must be number, not string 'NaN'")
 
     def test_null_for_an_optional_argument_means_not_given(self) -> None:
         """Models that fill in every argument are understood; a needed one is still needed."""

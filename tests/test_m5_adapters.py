@@ -123,6 +123,14 @@ class ChatTests(Case):
         self.assertEqual(replies[0].opaque, None)
         self.assertEqual(bodies[1]["messages"][1], {"role": "assistant", "content": "hm"})
 
+    def test_reasoning_that_no_trace_could_give_back_is_dropped(self):
+        """Nested too deep, or with a number that JSON has not."""
+        for data in (json.loads('{"a": ' * 99 + "1" + "}" * 99), float("inf")):
+            details = [{"type": "reasoning.encrypted", "data": data, "index": 0}]
+            replies, _, _ = self.talk(plain(chat("hm", reasoning_details=details)),
+                                      plain(chat("hi")))
+            self.assertIsNone(replies[0].opaque)
+
     def test_reasoning_that_another_agent_recorded_stays_at_home(self):
         """A converted log has it in its own form, which is no object of this model's."""
         history = [user("go"), assistant("hm", (), {"openai": [{"type": "reasoning"}]}), user("on")]

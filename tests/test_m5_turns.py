@@ -5,12 +5,14 @@ import random
 import unittest
 
 from mini_agent.compression.policies import find_policy, policy_names
-from mini_agent.messages import assistant, call, system, tool_result, user
+from mini_agent.messages import MAX_DEPTH, assistant, call, system, tool_result, user
 from mini_agent.models.anthropic import OFFICIAL, Messages
 from mini_agent.models.live import Request
 from mini_agent.models.openai import ChatCompletions
-from mini_agent.models.turns import legal, received_call, sendable
+from mini_agent.models.received import received_call
+from mini_agent.models.turns import legal
 from mini_agent.texts import Texts
+from mini_agent.trace import line, parse_record
 from scripts.real.judges_part import drive
 from tests.histories import random_messages
 from tests.wire_judge import chat_faults, messages_faults
@@ -157,6 +159,11 @@ class EveryPolicyTests(unittest.TestCase):
                 self.assertEqual(faults, [])
 
 
+def nested(levels):
+    """An object of so many levels, as text."""
+    return '{"a": ' * (levels - 1) + "[1]" + "}" * (levels - 1)
+
+
 class ArgumentTests(unittest.TestCase):
     """Arguments as models give them, before they enter the history."""
 
@@ -175,14 +182,21 @@ class ArgumentTests(unittest.TestCase):
             self.assertEqual((made["arguments"], made["invalid"]), ({}, raw))
 
     def test_arguments_nested_too_deep_end_no_run(self):
-        """At the same depth on every Python: 100 levels are taken, more are marked."""
-        def nested(levels):
-            return '{"a": ' * (levels - 1) + "[1]" + "}" * (levels - 1)
-        self.assertNotIn("invalid", received_call("c", "t", nested(100)))
-        for levels in (101, 300, 900, 100_000):
+        """At the same depth on every Python: `MAX_DEPTH` levels are taken, more are marked."""
+        self.assertNotIn("invalid", received_call("c", "t", nested(MAX_DEPTH)))
+        for levels in (MAX_DEPTH + 1, 300, 900, 100_000):
             self.assertEqual(received_call("c", "t", nested(levels))["invalid"], nested(levels))
         deep = json.loads(nested(200))
         self.assertEqual(received_call("c", "t", deep)["invalid"], "{...} nested too deep")
+
+    def test_whatever_is_taken_comes_back_from_a_trace_as_it_was(self):
+        """Numbers that JSON has not, and arguments as deep as may be: the session goes on."""
+        for raw in ('{"a": 1e999}', '{"a": [-1e999]}', {"a": float("nan")}, {"a": "\ud800"},
+                    *(given for levels in range(80, 110)
+                      for given in (nested(levels), json.loads(nested(levels))))):
+            message = assistant("", [received_call("c", "t", raw)])
+            record = {"type": "message", "step": 0, "message": message, "seq": 0}
+            self.assertEqual(record, parse_record(line(record)))
 
     def test_marked_arguments_go_out_as_an_empty_object(self):
         """Sent back as they came, some servers refuse every later request."""
@@ -191,10 +205,10 @@ class ArgumentTests(unittest.TestCase):
         self.assertEqual(sent(history)[1]["tool_calls"][0]["function"]["arguments"], "{}")
         self.assertEqual(sent_blocks(history)["messages"][1]["content"][0]["input"], {})
 
-    def test_numbers_that_json_has_not_go_out_as_text(self):
+    def test_numbers_that_json_has_not_are_text(self):
         """Python reads and writes NaN; a provider does not."""
-        self.assertEqual(sendable({"a": float("nan"), "b": [float("-inf")], "c": 1}),
-                         {"a": "NaN", "b": ["-Infinity"], "c": 1})
+        made = call("c", "t", {"a": float("nan"), "b": [float("-inf")], "c": 1})
+        self.assertEqual(made["arguments"], {"a": "NaN", "b": ["-Infinity"], "c": 1})
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from typing import Any
 from ..messages import clean
 from .base import Reply
 from .live import Request
-from .openai import count
-from .turns import Turn, joined, received_call, without_doubles
+from .received import count, joined, received_call, without_doubles
+from .turns import Turn
 
 VERSION = "2023-06-01"
 OFFICIAL = "api.anthropic.com"

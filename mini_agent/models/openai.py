@@ -14,7 +14,8 @@ from typing import Any
 
 from .base import Reply
 from .live import Request
-from .turns import Turn, joined, received_call, without_doubles
+from .received import count, joined, received_call, without_doubles
+from .turns import Turn
 
 REASONING = ("reasoning_content", "reasoning")  # text; kept, and sent back under its name
 CUT = {"length": "length", "content_filter": "refusal"}
@@ -196,8 +197,3 @@ def usage(reported: Mapping[str, Any]) -> dict[str, int] | None:
         return None
     return {"prompt_tokens": prompt, "completion_tokens": answer,
             "cached_tokens": cached or count(reported.get("prompt_cache_hit_tokens"))}
-
-
-def count(value: Any) -> int:
-    """A number of tokens; what is none is 0."""
-    return value if type(value) is int and value > 0 else 0

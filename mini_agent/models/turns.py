@@ -9,16 +9,14 @@ as they are. Left out: the forms themselves (`openai.py`, `anthropic.py`).
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..messages import Call, Message, answered, call, calls_of, groups
+from ..messages import Message, answered, calls_of, groups
 from ..texts import Texts
 
-DEEPEST = 100  # levels of arguments; each Python gives up at another depth
 _NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -105,65 +103,5 @@ def _sent(made: Mapping[str, Any], result: Message | None, number: int,
           texts: Texts) -> SentCall:
     content = texts("turns_no_result") if result is None else result["content"]
     return SentCall(f"c{number:08d}", _NAME.sub("_", made["name"])[:64] or "_",
-                    sendable(made["arguments"]), content if content.strip()
+                    made["arguments"], content if content.strip()
                     else texts("turns_empty"), result is None or "error" in result)
-
-
-def sendable(arguments: dict[str, Any]) -> dict[str, Any]:
-    """`arguments` if they are JSON; NaN and infinity, which Python reads, become text."""
-    try:
-        json.dumps(arguments, allow_nan=False)
-    except ValueError:
-        return json.loads(json.dumps(arguments), parse_constant=str)
-    return arguments
-
-
-def received_call(call_id: str, name: str, raw: Any) -> Call:
-    """A call as it may enter the history.
-
-    Nothing at all means no arguments; an object inside a string is taken out. What is
-    no object then, or nested more than `DEEPEST`, stays as it came, marked `invalid`.
-    """
-    if raw is None or isinstance(raw, str) and raw.strip() in ("", "null"):
-        return call(call_id, name, {})
-    value = raw
-    for _ in range(2):
-        if isinstance(value, str):
-            value = _parsed(value)
-    if not isinstance(value, Mapping):
-        return call(call_id, name, raw)
-    if _deeper(value, DEEPEST):
-        return call(call_id, name, raw if isinstance(raw, str) else "{...} nested too deep")
-    return call(call_id, name, value)
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
-
-
-def _deeper(value: Any, levels: int) -> bool:
-    """Whether objects and lists stand in one another more than so many levels deep."""
-    if not isinstance(value, (Mapping, list)):
-        return False
-    inner = value.values() if isinstance(value, Mapping) else value
-    return levels == 0 or any(_deeper(item, levels - 1) for item in inner)
-
-
-def without_doubles(calls: Sequence[Call]) -> tuple[Call, ...]:
-    """The calls, each once: a proxy that repeats a part would run a command twice."""
-    return tuple(made for at, made in enumerate(calls) if made not in calls[:at])
-
-
-def joined(parts: Sequence[str]) -> str:
-    """Text that came in pieces; a character that a cut went through is whole again."""
-    text = "".join(parts)
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -8,7 +8,7 @@ Every fault is reported at once, so that a model can mend them in one go.
 from __future__ import annotations
 
 import difflib
-import math
+
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -90,7 +90,7 @@ def _object_faults(schema: Mapping[str, Any], value: Mapping[str, Any], texts: T
 
 
 def kind(value: Any) -> str:
-    """The JSON type of a value. A bool is no integer; NaN and infinity are no number."""
+    """The JSON type of a value. A bool is no integer."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -98,7 +98,7 @@ def kind(value: Any) -> str:
     if isinstance(value, int):
         return "integer"
     if isinstance(value, float):
-        return "number" if math.isfinite(value) else "non-finite number"
+        return "number"
     if isinstance(value, str):
         return "string"
     return "object" if isinstance(value, Mapping) else "array"
