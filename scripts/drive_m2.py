@@ -28,7 +28,7 @@ from mini_agent.tasks import load_task
 from mini_agent.tools.schema import object_of
 from mini_agent.trace import Record, TraceFile
 
-WIDTH = 100  # of the printed table, in characters
+WIDTH = 80  # of the printed table, in characters
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,11 @@ class Table:
             print(shortened(f"{'':26}{said}"))
 
     def close(self, reason: str) -> None:
-        """The closing line: how many calls failed, in how many ways, and how the run ended."""
+        """The closing lines: how many calls failed, in how many ways, and how the run ended."""
         failed = self.codes.total() - self.codes["ok"]
         kinds = len(self.codes) - bool(self.codes["ok"])
         print(f"\n{self.codes.total()} calls: {self.codes['ok']} ok, {failed} failed with {kinds} "
-              f"codes, each answered; the run ended with {reason}")
+              f"codes, each answered\nthe run ended with {reason}")
 
 
 def shortened(text: str) -> str:

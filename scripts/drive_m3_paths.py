@@ -52,38 +52,38 @@ ROUTES = (
     Route("no compression", "none",
           "Every request carries the whole history; the price grows with its square.",
           "Nothing is lost, until the window is full: then the run dies."),
-    Route("1 sliding window, naive", "naive",
+    Route("1 window, naive", "naive",
           "Drops the oldest messages one by one: the task itself goes first.",
           "Calls lose their results: a real endpoint would refuse such a request."),
-    Route("1 sliding window, whole rounds", "whole_rounds",
+    Route("1 window, whole rounds", "whole_rounds",
           "Keeps the task, drops the oldest rounds whole, and says how many are gone.",
-          "What stood in them is gone without a way back; the prefix changes at each drop."),
-    Route("1 sliding window, middle", "snip_middle",
+          "What stood in them is gone for good; the prefix changes at each drop."),
+    Route("1 window, middle", "snip_middle",
           "Keeps the first and the newest round; what lies between stays behind handles.",
           "One line in place of many rounds: the model has to ask to see them again."),
     Route("2 aging of tool results", "published",
           "Long results keep head and tail; then old groups become a summary.",
-          "Results are most of the window, so this frees most; the middle of each is lost."),
-    Route("2 clipping around errors", "clip_errors",
+          "Results are most of a window, so this frees most; the middle of each is lost."),
+    Route("2 clipping at errors", "clip_errors",
           "Old results keep the lines that look like their point, in the same room.",
           "No model call; what does not look like an error is cut like anything else."),
-    Route("2 clearing of old results", "clear_keep_3",
-          "All but the newest three results become a line: what it was, and what came of it.",
+    Route("2 clearing old results", "clear_keep_3",
+          "All but the newest three results become a line: what each was, and came to.",
           "Cheap and honest; each clearing breaks the prefix that a cache has kept."),
     Route("3 rolling summary", "reserve_16k",
           "The oldest run of groups becomes one summary, folded into the next one later.",
           "One message for many; details that no one thought worth a word are gone."),
     Route("4 segmented summary", "segmented",
-          "Segments are summarised one by one, their summaries merged: the older, the coarser.",
+          "Segments are summarised, their summaries merged: the older, the coarser.",
           "Keeps more points than one summary; costs more model calls."),
     Route("5 store and recall", "recall",
           "The oldest rounds go to a store that the model can search and read from.",
           "Nothing is lost, but only what is asked for comes back."),
-    Route("6 governance of the input", "lean_input",
+    Route("6 governing the input", "lean_input",
           "Tool declarations are sent short until a tool is used; results are clipped.",
           "Frees what every request pays for; an unusual tool has to be asked for first."),
-    Route("both layers of a known agent", "two_layer",
-          "Large results go to files on arrival, a preview stays, and never changes again.",
+    Route("both layers of an agent", "two_layer",
+          "Large results go to files on arrival; a preview stays and never changes.",
           "The prefix holds; in need a full summary, which is a model call."),
 )
 
@@ -106,7 +106,7 @@ def run(task: Task, policy: str, window: int, traces: Path) -> Result:
     place = traces / f"m3-path-{policy}.jsonl"
     with demo("m3") as (workspace, play), TraceFile(place) as file:
         outcome = play(task, [file, records.append],
-                           governance=governed(task, policy, window), folder=trace_folder(place))
+                       governance=governed(task, policy, window), folder=trace_folder(place))
         wanted = WANTED.findall((workspace / "long_notes.txt").read_text(encoding="utf-8"))
     table = rows(records)
     last = [row for row in table if row.sent][-1]
@@ -134,14 +134,14 @@ def facts_of(records: list[Record], wanted: list[str]) -> Counter[str]:
 
 def table(results: dict[str, Result]) -> Iterator[str]:
     """A row a path."""
-    yield (f"{'path':<32}{'policy':<14}{'changes':>8}{'peak':>7}{'last':>7}{'messages':>10}"
-           f"{'in view':>9}{'handle':>8}{'gone':>6}")
+    yield (f"{'path':<24}{'changes':>8}{'peak':>7}{'last':>7}{'messages':>10}{'in view':>9}"
+           f"{'handle':>8}{'gone':>6}")
     for route in ROUTES:
         result = results[route.policy]
         seen = result.facts["verbatim"] + result.facts["summary"]
         end = "" if result.outcome.done else f"  {result.outcome.reason}"
-        yield (f"{route.name:<32}{route.policy:<14}{result.changes:>8}{result.peak:>7}"
-               f"{result.last:>7}{result.messages:>10}{seen:>9}{result.facts['handle']:>8}"
+        yield (f"{route.name:<24}{result.changes:>8}{result.peak:>7}{result.last:>7}"
+               f"{result.messages:>10}{seen:>9}{result.facts['handle']:>8}"
                f"{result.facts['gone']:>6}{end}")
 
 
@@ -156,8 +156,8 @@ def main(arguments: list[str] | None = None) -> int:
     results = {route.policy: run(task, route.policy, options.window, options.traces)
                for route in ROUTES}
     print(f"window {options.window} tokens ({ESTIMATOR} estimate), "
-          f"{sum(results['none'].facts.values())} records wanted by the task: at the end they are\n"
-          "in view, behind a handle, or gone; peak and last are requests in tokens\n")
+          f"{sum(results['none'].facts.values())} records wanted by the task: at the end\n"
+          "they are in view, behind a handle, or gone; peak and last are requests in tokens\n")
     print("\n".join(table(results)))
     for route in ROUTES:
         print(f"\n{route.name} ({route.policy})\n  {route.how}\n  {route.cost}")

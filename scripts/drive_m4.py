@@ -24,6 +24,7 @@ from typing import Any
 from fresh import ROOT, TRACES, demo
 
 from mini_agent.cli import guarded
+from mini_agent.columns import fitted
 from mini_agent.disk import write_file
 from mini_agent.drawing import Curve, Panel, bars, svg
 from mini_agent.governance import govern
@@ -38,7 +39,7 @@ from mini_agent.tasks import Task, load_task
 from mini_agent.trace import Trace, TraceFile, read_trace, trace_folder
 
 COLORS = ("#888888", "#1f6fd0", "#c0392b", "#e07b00", "#7a3fb0", "#2a8a4a", "#8a6d3b", "#3b7d8a")
-SAID = {"verbatim": "verbatim", "summary": "in a summary", "handle": "behind a handle",
+SAID = {"verbatim": "verbatim", "summary": "in a summary", "handle": "by a handle",
         "gone": "gone"}
 
 
@@ -155,8 +156,8 @@ def costs(ways: Sequence[Way], facts: Facts) -> str:
         (max(ways[-1][0].tokens), max(ways[0][0].tokens)), (sum(everyone), sum(ways[0][0].tokens))))
     return "\n".join([
         *lines, "(requests are counted, sizes are in tokens of the runs estimate)", "",
-        f"the parent's largest request is {peak} of that of one window, and all requests of the "
-        f"family\ntogether are {whole} of all in one window"])
+        f"the parent's largest request is {peak} of that of one window, and all requests of\n"
+        f"the family together are {whole} of all in one window"])
 
 
 def label(one: Holder, way: Way) -> str:
@@ -166,12 +167,13 @@ def label(one: Holder, way: Way) -> str:
 
 def fates(facts: Facts, ways: Sequence[Way]) -> str:
     """A row a fact: where it was in the last request of each way."""
-    width = max(map(len, facts.texts)) + 4
-    lines = ["".join([f"{'where at the end':<{width}}", *(f"{way[0].name:<23}" for way in ways)])]
+    width = max(map(len, facts.texts)) + 2
+    lines = ["".join([f"{'where at the end':<{width}}", *(
+        f"{fitted(way[0].name, 12):<14}" for way in ways)])]
     for at, fact in enumerate(facts.texts):
         mark = "" if at < facts.needed else "  "
         lines.append("".join([f"{mark}{fact:<{width - len(mark)}}", *(
-            f"{fate(way, at):<23}" for way in ways)]))
+            f"{fate(way, at):<14}" for way in ways)]))
     note = "  (set in: not needed for the answer)" if len(facts.texts) > facts.needed else ""
     return "\n".join(line.rstrip() for line in [*lines, note] if line)
 
@@ -189,8 +191,9 @@ def calendar(ways: Sequence[Way], facts: Facts, encoding: str | None) -> str:
     holders = [one for way in ways for one in way]
     top = max(max(one.tokens) for one in holders)
     columns = max(one.last for one in holders)
-    lines = [f"who held what when: the bar is the request (full: {top} tokens), the number "
-             f"the needed facts in it, of {facts.needed}", " " * 24 + "".join(f"{n:<4}" for n in range(columns))]
+    lines = [f"who held what when: the bar is the request (full: {top} tokens), the number",
+             f"the needed facts in it, of {facts.needed}",
+             " " * 24 + "".join(f"{n:<4}" for n in range(columns))]
     for way in ways:
         for one in way:
             cells = [f"{bar}{held}" if tokens else "" for bar, held, tokens in zip(

@@ -20,8 +20,8 @@ from pathlib import Path
 from fresh import TRACES
 
 from mini_agent.cli import guarded
+from mini_agent.columns import columns_of, write_rows
 from mini_agent.disk import write_file
-from mini_agent.hostile import printable
 from mini_agent.lab.compare import Plan, compare
 from mini_agent.lab.frontier import frontier_svg
 from mini_agent.lab.page import render
@@ -75,10 +75,11 @@ def main() -> int:
         print("no session counts at these windows: it takes 20 calls, a history over 1.15 "
               "windows, and a head under 40 % of one", file=sys.stderr)
         return 2
-    print("\n".join(summary_table(study.summary)))
+    write_rows(summary_table(study.summary, columns_of(sys.stdout)), sys.stdout)
     for sentence in study.sentences():
-        print(f"\n{printable(sentence)}" if sentence.startswith("Window") else
-              f"  {printable(sentence)}")
+        if sentence.startswith("Window"):
+            print()
+        write_rows([sentence if sentence.startswith("Window") else f"  {sentence}"], sys.stdout)
     command = f"python3 scripts/evidence.py {options.folder} --windows {options.windows}"
     for path in write(study, command, options.traces):
         print(f"\nwritten: {path}")

@@ -46,7 +46,7 @@ class SessionTest(unittest.TestCase):
         for code, count in wanted.items():
             self.assertEqual(self.printed.count(f"\n      {code:20}"), count, code)
         self.assertTrue(self.printed.endswith(
-            "\n22 calls: 8 ok, 14 failed with 12 codes, each answered; the run ended with "
+            "\n22 calls: 8 ok, 14 failed with 12 codes, each answered\nthe run ended with "
             "final_answer\n"))
 
     def test_every_call_has_one_result_and_the_run_goes_on(self) -> None:

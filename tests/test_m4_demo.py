@@ -27,8 +27,8 @@ parent                           3      2314      5563   6 of 6
   together                      15     11338     68583
 (requests are counted, sizes are in tokens of the runs estimate)
 
-the parent's largest request is 8.7 % of that of one window, and all requests of the family
-together are 46.9 % of all in one window
+the parent's largest request is 8.7 % of that of one window, and all requests of
+the family together are 46.9 % of all in one window
 """
 CALENDAR = """\
 one window              ▁0  ▁0  ▁1  ▄2  ▄2  ▄3  ▆4  ▆4  ▆4  █6  █6

@@ -7,11 +7,12 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import unittest
 from unittest import mock
 
 from mini_agent.columns import FIRST, Table, columns_of, hung, width, write_rows
-from tests.support import ROOT
+from tests.support import ROOT, command
 
 HEAD = ("policy", "far", "cost", "done")
 ROWS = [("clip", "0.5", "12345", "a=1"), ("a_very_long_name_of_a_policy_file.json", "-", "1", "")]
@@ -134,6 +135,16 @@ class TerminalTest(unittest.TestCase):
                 lines = self.shown(*arguments)
                 self.assertTrue(lines)
                 self.assertEqual([], [line for line in lines if width(line) > 80])
+
+    def test_no_line_of_a_demo_is_wider(self) -> None:
+        """Also in a pipe. Of milestone 3 the published bytes are as they are."""
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="mini-agent-test-"))
+        for script, *more in (("drive_m1",), ("drive_m2",), ("drive_m4",), ("drive_m3_paths",),
+                              ("drive_m4", "--policy", "clip_errors_summary")):
+            with self.subTest(script, more=more):
+                done = command(f"scripts/{script}.py", *more, "--traces", folder)
+                self.assertEqual(0, done.returncode, done.stderr)
+                self.assertEqual([], [line for line in done.stdout.splitlines() if width(line) > 80])
 
     def test_the_columns_that_decide_are_there(self) -> None:
         """And the others are named."""
