@@ -17,25 +17,24 @@ from itertools import accumulate, chain, islice
 # managers, type checkers, servers and shells. `_STATED` names the fault itself,
 # `_SUSPECT` says that there is one; `_WARNING` and `_NOTE` are diagnostics of a lower kind.
 _STATED = re.compile(r"""
-    ^[\s|│]*(?:E\s+|Uncaught\s|Unhandled\s|Caused\ by:\s|Exception\ in\ thread\ "[^"]*"\s|\#\ |Error:\s)?
-        [\w.$/]*(?:Error|Exception|Failure|Interrupt|SystemExit|StackOverflow)(?:\s[\[(]\w+[\])])?(?::\s|:?$)
-    |^E\s{2,}\S | ^[Ee]:\s\S | ^\s*\*\*\s\(\w+ | \(\w+(?:Error|Exception)\)$  # pytest; apt, kotlin; elixir; ruby
-    |\b(?:[Ff]atal\ )?[Ee](?:rror|RROR)(?:\[\w+\]|\s[A-Z]{1,5}-?\d+)?\s?:\s?\S # gcc rustc tsc javac mypy pip
-    |^\s+\d+:\d+\s+error\b                                       # eslint
-    |\bpanic(?:ked)?\b(?::|\ at\b) | \bassert(?:ion)?\b.*\bfailed\b | \bAssertionError\b
-    |\b[Uu]ndefined\ (?:reference|symbol)|",\ referenced\ from:
-    |\bunresolved\ external|\bmultiple\ definition\ of|\bduplicate\ symbol
-    |\bcannot\ find\ (?:-l|symbol|module|package)|\bsymbol\(s\)\ not\ found
-    |\bnpm\ (?:ERR!|error)\s+\S|\bERR_PNPM_|\bERESOLVE\b|^\[ERROR\]\s+\S
-    |\bNo\ (?:matching\ distribution|candidates\ found)
-    |^CONFLICT\ \(|\bMerge\ conflict\ in\b|\bDATA\ RACE\b|\b\w+Sanitizer:|^\#\#\[error\]|^::error\b
-    |^\s*>\s(?:Could\ not|Cannot)\b | \b[Ee]rror\ at\ \S+:\d+    # gradle: What went wrong; cmake
-    |\bE(?:CONN\w+|ADDRINUSE|NOENT|ACCES|PERM|TIMEDOUT|NOTFOUND|PIPE|EXIST|NOSPC)\b
-    |:\ (?:command\ )?not\ found\b|\b[Nn]o\ such\ (?:file|module|table|column|host)|\b[Pp]ermission\ denied
-    |\bSegmentation\ fault|\bsegfault\b|\bcore\ dumped|\bOOM\b|\b[Oo]ut\ of\ memory|\bNo\ space\ left
-    |\b[Aa]ddress\ already\ in\ use|\b[Cc]onnection\ (?:refused|reset|timed\ out)|\bSyntax\s?[Ee]rror
-    |\b(?:FATAL|CRITICAL|SEVERE|EMERG|PANIC)\b|\blevel"?[=:]\s?"?(?:error|fatal|panic)\b|\[(?:error|crit|alert|emerg)\]
-    |[\[【](?:错误|严重|致命|紧急)[\]】]
+    ^(?:[\s|│]*(?:E\s+|Uncaught\s|Unhandled\s|Caused\ by:\s|Exception\ in\ thread\ "[^"]*"\s|\#\ |Error:\s)?
+            [\w.$/]*(?:Error|Exception|Failure|Interrupt|SystemExit|StackOverflow)(?:\s[\[(]\w+[\])])?(?::\s|:?$)
+        |E\s{2,}\S | [Ee]:\s\S | \s*\*\*\s\(\w+                     # pytest; apt, kotlin; elixir
+        |\s+\d+:\d+\s+error\b | \s*>\s(?:Could\ not|Cannot)\b       # eslint; gradle: What went wrong
+        |\[ERROR\]\s+\S|CONFLICT\ \(|\#\#\[error\]|::error\b)
+    |\b(?:(?:[Ff]atal\ )?[Ee](?:rror|RROR)(?:\[\w+\]|\s[A-Z]{1,5}-?\d+)?\s?:\s?\S  # gcc rustc tsc javac mypy pip
+        |panic(?:ked)?\b(?::|\ at\b) | assert(?:ion)?\b.*\bfailed\b | AssertionError\b
+        |[Uu]ndefined\ (?:reference|symbol)|unresolved\ external|multiple\ definition\ of|duplicate\ symbol
+        |cannot\ find\ (?:-l|symbol|module|package)|symbol\(s\)\ not\ found
+        |npm\ (?:ERR!|error)\s+\S|ERR_PNPM_|ERESOLVE\b|No\ (?:matching\ distribution|candidates\ found)
+        |Merge\ conflict\ in\b|DATA\ RACE\b|[Ee]rror\ at\ \S+:\d+  # cmake
+        |E(?:CONN\w+|ADDRINUSE|NOENT|ACCES|PERM|TIMEDOUT|NOTFOUND|PIPE|EXIST|NOSPC)\b
+        |[Nn]o\ such\ (?:file|module|table|column|host)|[Pp]ermission\ denied
+        |Segmentation\ fault|segfault\b|core\ dumped|OOM\b|[Oo]ut\ of\ memory|No\ space\ left
+        |[Aa]ddress\ already\ in\ use|[Cc]onnection\ (?:refused|reset|timed\ out)|Syntax\s?[Ee]rror
+        |(?:FATAL|CRITICAL|SEVERE|EMERG|PANIC)\b|level"?[=:]\s?"?(?:error|fatal|panic)\b)
+    |\wSanitizer: | :\ (?:command\ )?not\ found\b | ",\ referenced\ from: | \(\w+(?:Error|Exception)\)$  # ruby
+    |\[(?:error|crit|alert|emerg)\] | [\[【](?:错误|严重|致命|紧急)[\]】]
     |(?:错误|异常|失败|报错|致命)[^:\uff1a\n]{0,12}[:\uff1a]\s*\S|未定义的?(?:引用|符号|变量|标识符)|断言失败|语法错误|段错误|内存不足
     |没有(?:那个|该)(?:文件|目录|命令|模块)|找不到(?:文件|模块|命令|符号|包|类|头文件)|权限不够|拒绝(?:连接|访问)|(?:连接|请求)超时
     |地址已被?占用|端口.{0,8}占用
@@ -46,23 +45,24 @@ _TALLY = re.compile(r"\bTests run:|<<< (?:FAILURE|ERROR)!"  # of maven, of unitt
                     r"|^(?:ERROR|FAIL): \w+ \(\S+\)$")
 _ANNOUNCED = re.compile(r"\bTraceback \(most recent call last\):")
 _SUSPECT = re.compile(r"""
-    ^(?:---\s)?(?:FAIL|FAILED|ERROR|not\ ok)\b|^\s*(?:✗|✕|✖|×|●|❌)\s|\.\.\.\ ?(?:FAIL|FAILED|ERROR)\b
-    |\b(?:error|failed|failure|fatal|exception|cannot|refused|denied|aborted|killed|timeout|timed\ out|invalid)s?\b
-    |\b(?:can't|couldn't|unable\ to|mismatch(?:ed)?|conflicts?|unsupported|violat(?:es|ed|ion))\b
-    |\b(?:Expected|Received|expected|actual|got|want|left|right|Which\ is):\s
-    | "\s5\d\d\s|\b5\d\d\ (?:Internal\ Server|Bad\ Gateway|Service\ Unavail|Gateway\ Time)
-    |\bexit(?:ed)?(?:\ with)?(?:\ (?:code|status))?[\ =:]+[1-9]
+    ^(?:(?:---\s)?(?:FAIL|FAILED|ERROR|not\ ok)\b|\s*(?:✗|✕|✖|×|●|❌)\s)|\.\.\.\ ?(?:FAIL|FAILED|ERROR)\b
+    |\b(?:(?:error|failed|failure|fatal|exception|cannot|refused|denied|aborted|killed|timeout|timed\ out|invalid)s?\b
+        |(?:can't|couldn't|unable\ to|mismatch(?:ed)?|conflicts?|unsupported|violat(?:es|ed|ion))\b
+        |(?:Expected|Received|actual|got|want|left|right|Which\ is):\s
+        |5\d\d\ (?:Internal\ Server|Bad\ Gateway|Service\ Unavail|Gateway\ Time)
+        |exit(?:ed)?(?:\ with)?(?:\ (?:code|status))?[\ =:]+[1-9])
+    | "\s5\d\d\s
     |错误|失败|异常|致命|崩溃|无法|不存在|未找到|找不到|拒绝|超时|越界|溢出|不匹配|未通过|不可用
     """, re.VERBOSE | re.IGNORECASE)
 _WARNING = re.compile(r"\bwarn(?:ing|ings)?\b(?!\.|: (?:data race|\w+sanitizer))|\bdeprecat|警告", re.IGNORECASE)
 _NOTE = re.compile(r"\b(?:note|help|hint|info|debug)\b\s?[:\]]|(?:提示|附注)[:\uff1a]|complete log of this run",
                    re.IGNORECASE)
-_LEVEL = re.compile(r"\berror\b|\bfatal\b|错误|致命", re.IGNORECASE)  # in front of what it is of
+_LEVEL = re.compile(r"\b(?:error|fatal)\b|错误|致命", re.IGNORECASE)  # in front of what it is of
 # What denies that anything is wrong is taken out of a line before it is judged.
 _NOTHING = re.compile(r"""
-    \b(?:no|0|zero|without)\s(?:\w+\s)?(?:errors?|failures?|failed|failing|exceptions?|warnings?|problems?)\b
-    |\b(?:errors?|failures?|failed|failing|warnings?|skipped)"?\s?[:=]\s?(?:0\b|\(?none\b\)?|null\b|nil\b|\[\])
-    |(?:没有|无|0\s?个)(?:任何)?(?:错误|失败|异常|警告) | (?:错误|失败|异常|警告)(?:数)?\s?[:\uff1a]\s?0\b
+    \b(?:(?:no|0|zero|without)\s(?:\w+\s)?(?:errors?|failures?|failed|failing|exceptions?|warnings?|problems?)\b
+        |(?:errors?|failures?|failed|failing|warnings?|skipped)"?\s?[:=]\s?(?:0\b|\(?none\b\)?|null\b|nil\b|\[\]))
+    |(?:(?:没有|无|0\s?个)(?:任何)?(?:错误|失败|异常|警告) | (?:错误|失败|异常|警告)(?:数)?\s?[:\uff1a]\s?0\b)
     """, re.VERBOSE | re.IGNORECASE)
 _PASSED = re.compile(r"(?:\.\.\.\s?ok|\bPASS(?:ED)?|✓|✔|√|通过)\s*(?:\[\s*\d+%\]|\(.*\)|[\d.]+\s?m?s)?\s*$|^\s*(?:ok|PASS|✓|✔|√)\s"
                      r"|^(?:---\s)?PASS\b")

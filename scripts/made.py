@@ -1,23 +1,64 @@
-"""A made session, for measuring: the same messages for the same seed."""
+"""A made session, for measuring: the same messages for the same seed and sources.
+
+Its texts are stretches of this project's own files, so that they have the quotes,
+backslashes, tabs and Chinese that recorded sessions have; what is quick on plain
+rows of letters need not be quick on these. Arguments of calls are a third of it,
+results of reads and commands are most of the rest, as in recorded sessions.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+
+from fresh import ROOT
 
 from mini_agent.messages import Message, assistant, call, system, tool_result, user
 
+KINDS = {"read": 4, "search": 3, "edit": 3}  # of ten rounds
+
 
 def session(messages: int, seed: int = 1, size: int = 4_700) -> list[Message]:
-    """A seeded session: reads, searches and commands over 200 files."""
+    """A seeded session of reads, searches and edits; `size` is the characters of a round."""
     dice = random.Random(seed)
+    files = list(_files())
     made = [system("You are a careful agent."), user("Find out why the nightly build fails.")]
-    names = [f"src/module_{n}/part_{n * 7 % 40}.py" for n in range(200)]
-    rows = [f"    value_{n} = compute(item_{n % 97}, limit={n * 13 % 1009})  # see {names[n % 200]}"
-            for n in range(2_000)]
     for number in range((messages - 2) // 2):
-        name, start = dice.choice(names), dice.randrange(1_900)
-        text = "\n".join(f"{n}: {rows[n % 2_000]}" for n in range(start, start + size // 75))
-        made += [assistant(f"Looking at {name} next.",
-                           [call(f"c{number}", "read_file", {"path": name, "start": start})]),
-                 tool_result(f"c{number}", "read_file", text)]
+        kind = dice.choices(list(KINDS), KINDS.values())[0]
+        name, lines = dice.choice(files)
+        made += _round(f"c{number}", kind, name, lines, dice.randrange(len(lines)), size)
     return made
+
+
+def _round(key: str, kind: str, name: str, lines: list[str], start: int,
+           size: int) -> list[Message]:
+    """A call with its result."""
+    said = f"Looking at {name} from line {start} on next."
+    if kind == "edit":
+        arguments = {"path": name, "old_text": lines[start], "new_text": _stretch(
+            lines, start, size, "{line}")}
+        return [assistant(said, [call(key, "edit_file", arguments)]),
+                tool_result(key, "edit_file", f"The file {name} has been edited.")]
+    if kind == "read":
+        return [assistant(said, [call(key, "read_file", {"path": name, "start": start})]),
+                tool_result(key, "read_file", _stretch(lines, start, size, "{at:>6}\t{line}"))]
+    found = _stretch(lines, start, size, f"{name}:{{at}}: {{line}}")
+    return [assistant(said, [call(key, "search", {"pattern": lines[start][:40], "path": "."})]),
+            tool_result(key, "search", found)]
+
+
+def _files() -> Iterator[tuple[str, list[str]]]:
+    """(name, lines) of the texts of this project."""
+    for path in sorted([*ROOT.glob("mini_agent/**/*.py"), ROOT / "README.zh-CN.md"]):
+        if lines := path.read_text(encoding="utf-8").splitlines():
+            yield path.relative_to(ROOT).as_posix(), lines
+
+
+def _stretch(lines: list[str], start: int, size: int, form: str) -> str:
+    """Lines in this form from `start` on, round and round, until there are `size` characters."""
+    taken = list[str]()
+    while size > 0:
+        at = (start + len(taken)) % len(lines)
+        taken.append(form.format(at=at + 1, line=lines[at]))
+        size -= len(taken[-1]) + 1
+    return "\n".join(taken)

@@ -52,12 +52,15 @@ class ToolResultClearing:
         return change if freed >= scene.budget.scaled(self.clear_at_least) else None
 
     def _old(self, view: View, scene: Scene) -> Iterator[int]:
-        """View indexes of the results that may go, oldest first."""
+        """View indexes of the results that may go and are larger than a bare placeholder,
+        oldest first."""
+        least = scene.estimate.message({"content": scene.texts.bare("cleared")
+                                        + scene.way_back_bare})
         stop = min(last_answer(view), newest_results(view, self.keep))
         for at, entry in results(view, scene, stop):
             spared = entry.message["name"] in self.exempt or (
                 self.keep_errors and entry.message.get("error"))
-            if not spared:
+            if entry.tokens > least and not spared:
                 yield at
 
 

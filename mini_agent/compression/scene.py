@@ -110,8 +110,16 @@ class Scene:
 
     def way_back(self, index: int) -> str:
         """How the whole of history message `index` can be had again."""
-        key = "way_back_tool" if "read_result" in self.tools else "way_back_log"
-        return self.texts(key, index=index)
+        return self.texts(self._way_back, index=index)
+
+    @property
+    def way_back_bare(self) -> str:
+        """`way_back` without the number: the least that it can come to."""
+        return self.texts.bare(self._way_back)
+
+    @property
+    def _way_back(self) -> str:
+        return "way_back_tool" if "read_result" in self.tools else "way_back_log"
 
 
 class Strategy(Protocol):

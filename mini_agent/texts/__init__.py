@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from string import Formatter
 from typing import Any
 
 from .digest import DIGEST
@@ -114,4 +115,11 @@ class Texts:
 
     def __call__(self, key: str, /, **fields: Any) -> str:
         """The text of `key` with its fields filled in; KeyError if there is none."""
-        return TEXTS[key][LANGUAGES.index(self.language)].format(**fields)
+        return self._form(key).format(**fields)
+
+    def bare(self, key: str) -> str:
+        """The text of `key` with its fields empty: the least that it can come to."""
+        return "".join(said for said, *_ in Formatter().parse(self._form(key)))
+
+    def _form(self, key: str) -> str:
+        return TEXTS[key][LANGUAGES.index(self.language)]
