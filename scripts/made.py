@@ -15,11 +15,11 @@ from fresh import ROOT
 
 from mini_agent.messages import Message, assistant, call, system, tool_result, user
 
-KINDS = {"read": 4, "search": 3, "edit": 3}  # of ten rounds
+KINDS = {"read": 4, "run": 3, "edit": 3}  # of ten rounds
 
 
 def session(messages: int, seed: int = 1, size: int = 4_700) -> list[Message]:
-    """A seeded session of reads, searches and edits; `size` is the characters of a round."""
+    """A seeded session of reads, commands and edits; `size` is the characters of a round."""
     dice = random.Random(seed)
     files = list(_files())
     made = [system("You are a careful agent."), user("Find out why the nightly build fails.")]
@@ -42,9 +42,8 @@ def _round(key: str, kind: str, name: str, lines: list[str], start: int,
     if kind == "read":
         return [assistant(said, [call(key, "read_file", {"path": name, "start": start})]),
                 tool_result(key, "read_file", _stretch(lines, start, size, "{at:>6}\t{line}"))]
-    found = _stretch(lines, start, size, f"{name}:{{at}}: {{line}}")
-    return [assistant(said, [call(key, "search", {"pattern": lines[start][:40], "path": "."})]),
-            tool_result(key, "search", found)]
+    return [assistant(said, [call(key, "run_command", {"command": f"git diff main -- {name}"})]),
+            tool_result(key, "run_command", _stretch(lines, start, size, "+{line}"))]
 
 
 def _files() -> Iterator[tuple[str, list[str]]]:

@@ -314,6 +314,17 @@ class EstimateTest(unittest.TestCase):
         for name in ESTIMATORS:
             self.assertGreater(estimator(name).text("a\ud800b\udfff"), 0, name)
 
+    def test_a_text_has_no_more_tokens_than_its_lines_and_one_more_for_each(self) -> None:
+        """So that a summary is bounded by lines that were counted once."""
+        chance = random.Random(8)
+        pool = [line for text in random_texts(12, 200, 60) for line in text.split("\n")]
+        for name in ESTIMATORS:
+            count = estimator(name).text
+            for _ in range(200):
+                lines = chance.choices([*pool, "", "    x = 1", "-" * 9, "中文"], k=chance.randint(1, 9))
+                self.assertLessEqual(count("\n".join(lines)),
+                                     sum(count(line) + 1 for line in lines), (name, lines))
+
     def test_a_text_cut_in_two_differs_by_three_tokens_at_most(self) -> None:
         """By six under `claude4.7`, where eight marks are 4.5 cheaper than their halves."""
         chance = random.Random(7)

@@ -111,15 +111,19 @@ class LedgerTest(unittest.TestCase):
                 self.assertEqual(self.plainly(sheet, limit, count),
                                  bound(sheet, limit, count, lambda gone: f"({gone} left out)"))
 
-    @staticmethod
-    def plainly(sheet: Sheet, limit: int, count) -> Sheet:
+    def plainly(self, sheet: Sheet, limit: int, count) -> Sheet:
         left = {head: list(body) for head, body in sheet.items()}
         gone = dict.fromkeys(left, 0)
+        note = count(f"({max(map(len, sheet.values()))} left out)") + 1
         while True:
             made = {head: [f"({gone[head]} left out)", *body] if gone[head] else body
                     for head, body in left.items()}
-            largest = max(left, key=lambda head: sum(count(line) + 1 for line in left[head]))
-            if count(render(made)) <= limit or not left[largest]:
+            sizes = {head: sum(count(line) + 1 for line in left[head]) for head in left}
+            largest = max(left, key=sizes.__getitem__)
+            all_of_it = sum(count(head) + 1 + sizes[head] + note * (gone[head] > 0)
+                            for head in left)
+            if all_of_it <= limit or not left[largest]:
+                self.assertTrue(count(render(made)) <= limit or not left[largest])
                 return made
             line = left[largest].pop(0)
             whole = line.rstrip("…")

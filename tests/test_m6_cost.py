@@ -12,9 +12,12 @@ from mini_agent.lab.replay import Trial, replay
 from mini_agent.messages import assistant, call, pairing_faults, system, text_of, tool_result, user
 from mini_agent.tokens import estimator
 
-# Not among them: those that count a text again where it came out too long (summaries).
-FRUGAL = ("whole_rounds", "keep_head", "snip_middle", "clip", "clip_errors", "clear_keep_3",
-          "clear_keep_10", "recall", "digest_full", "digest", "digest_lean")
+# Not among them: what counts a text again where it came out too long (a digest of mixed
+# texts, files that `two_layer` puts back), and `segmented`, which merges its summaries.
+FRUGAL = ("published", "whole_rounds", "keep_head", "snip_middle", "clip", "clip_errors",
+          "clear_keep_3", "clear_keep_10", "layered", "tiers_50_70_90", "stages", "reserve_16k",
+          "tail_summary", "handoff_note", "handoff_form", "handoff_five", "context_reset",
+          "recall", "digest_full", "digest", "digest_lean")
 
 
 def session(rounds):

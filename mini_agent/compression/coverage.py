@@ -18,7 +18,6 @@ from heapq import heapify, heappop, heapreplace
 
 from .chances import CHANCES, line_chances, word_chances, word_rarities
 from .index import HistoryIndex
-from .rising import holds
 from .units import BARE, PLAIN
 
 HEADING = 10   # tokens of the handle over the first line of a message
@@ -83,23 +82,16 @@ def candidates(index: HistoryIndex, covered: Sequence[int], room: float) -> set[
     """The lines of these messages (rising) that are worth a look.
 
     All of the newest messages, and of older ones those that have a word which was used
-    lately: what a choice costs does not grow with the session.
+    lately: what a choice costs does not grow with the session. A line that stands in a
+    later message is left to that, and one that is no more than a word to its handle.
     """
-    found: set[int] = set()
+    near = set[int]()
     left = REACH * room
     for message in reversed(covered):
-        found.update(_telling(index, index.lines[message], message))
+        near.update(index.lines[message])
         left -= index.sizes[message]
         if left < 0:
             break
-    for word in index.recently_used(USED):
-        line = index.home[word]
-        if holds(covered, index.last[line]):
-            found.update(_telling(index, (line,), index.last[line]))
-    return found
-
-
-def _telling(index: HistoryIndex, lines: Iterable[int], message: int) -> Iterator[int]:
-    """Lines that stand in no later message, and are more than a word that their handle has."""
-    last, kinds = index.last, index.kinds
-    return (line for line in lines if last[line] == message and kinds[line] != BARE)
+    near.update(map(index.home.__getitem__, index.recently_used(USED)))
+    inside, last, kinds = frozenset(covered), index.last, index.kinds
+    return {line for line in near if last[line] in inside and kinds[line] != BARE}

@@ -98,29 +98,29 @@ def bound(sheet: Mapping[str, Pile | Sequence[str]], limit: int, count: Callable
     """The sheet with at most `limit` tokens, by `count`; only its headings always stay.
 
     The section with the most tokens loses its oldest line, again and again; its last
-    line is halved. `mark(n)` is the line that says that n lines are left out. Lines that
-    go in any case are not looked at: what it costs goes by what is kept.
+    line is halved. `mark(n)` is the line that says that n lines are left out. A text has
+    no more tokens than its lines and one more for each, so that no text is counted as a
+    whole. Lines that go in any case are not looked at: what it costs goes by what is kept.
     """
     piles = {head: body if isinstance(body, Pile) else Pile(body) for head, body in sheet.items()}
     ends = [pile.ends(count) for pile in piles.values()]
-    left = {head: _Left(pile.lines, all_ends, gone) for (head, pile), all_ends, gone in zip(
-        piles.items(), ends, _gone_in_any_case(ends, limit))}
-    while (over := count(render(bounded := {head: lines.kept(mark)
-                                            for head, lines in left.items()})) - limit) > 0:
-        while over > 0:
-            largest = max(left.values(), key=lambda lines: lines.tokens)
-            if not largest.body:
-                return bounded
-            over -= largest.shrink(count)
-    return bounded
+    left = [_Left(pile.lines, all_ends, gone) for pile, all_ends, gone in zip(
+        piles.values(), ends, _gone_in_any_case(ends, limit))]
+    note = count(mark(max(map(len, ends), default=0))) + 1
+    limit -= sum(count(head) + 1 for head in piles if head)
+    while sum(lines.tokens + note * (lines.gone > 0) for lines in left) > limit:
+        largest = max(left, key=lambda lines: lines.tokens)
+        if not largest.body:
+            break
+        largest.shrink(count)
+    return {head: lines.kept(mark) for head, lines in zip(piles, left)}
 
 
 def _gone_in_any_case(piles: Sequence[list[int]], limit: int) -> list[int]:
     """How many of the oldest lines of each section go before `limit` can be reached.
 
     Taking from the largest again and again brings all that are cut to one level: the
-    lowest is looked for at which it is surely too much yet. Tokens of lines are rounded
-    up, so a text has at least those of its lines less one a line; the last line stays.
+    lowest is looked for at which it is too much yet. The last line stays.
     """
     low = max((ends[-1] - (ends[-2] if len(ends) > 1 else 0) for ends in piles if ends), default=0)
     high = max((ends[-1] for ends in piles if ends), default=0)
@@ -129,9 +129,9 @@ def _gone_in_any_case(piles: Sequence[list[int]], limit: int) -> list[int]:
         level = (low + high) // 2
         tried = [bisect_left(ends, ends[-1] - level) + 1 if ends and ends[-1] > level else 0
                  for ends in piles]
-        least = sum(ends[-1] - (ends[cut - 1] if cut else 0) - 2 * (len(ends) - cut)
-                    for ends, cut in zip(piles, tried) if ends)
-        if least > limit:
+        left = sum(ends[-1] - (ends[cut - 1] if cut else 0)
+                   for ends, cut in zip(piles, tried) if ends)
+        if left > limit:
             gone, high = tried, level
         else:
             low = level + 1
@@ -146,21 +146,19 @@ class _Left:
         before = ends[gone - 1] if gone else 0
         self._sizes = [end - start - 1 for start, end in pairwise([before, *ends[gone:]])]
         self.tokens = (ends[-1] if ends else 0) - before
-        self._gone = gone
+        self.gone = gone
 
-    def shrink(self, count: Callable[[str], int]) -> int:
-        """Take the oldest line away, or half of the last one. The tokens that are saved."""
-        line, size = self.body.pop(0), self._sizes.pop(0)
+    def shrink(self, count: Callable[[str], int]) -> None:
+        """Take the oldest line away, or half of the last one."""
+        line = self.body.pop(0)
+        self.tokens -= self._sizes.pop(0) + 1
         whole = line.rstrip("…")
-        left = whole[:len(whole) // 2]
-        saved = size + 1
-        if not self.body and left and len(left) + 1 < len(line):  # each time it gets shorter
-            self.body, self._sizes = [left + "…"], [count(left + "…")]
-            saved -= self._sizes[0] + 1
+        half = whole[:len(whole) // 2]
+        if not self.body and half and len(half) + 1 < len(line):  # each time it gets shorter
+            self.body, self._sizes = [half + "…"], [count(half + "…")]
+            self.tokens += self._sizes[0] + 1
         else:
-            self._gone += 1
-        self.tokens -= saved
-        return saved
+            self.gone += 1
 
     def kept(self, mark: Callable[[int], str]) -> list[str]:
-        return [mark(self._gone), *self.body] if self._gone else self.body
+        return [mark(self.gone), *self.body] if self.gone else self.body
