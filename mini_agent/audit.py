@@ -23,7 +23,7 @@ from .errors import TraceError, UsageError
 from .governance import Governance, recorded
 from .lint import Fault, Finding, lint_message, lint_pairing, malformed
 from .messages import Message
-from .texts import Texts, language_of
+from .texts import Texts, session_language
 from .tokens import estimator
 from .trace import FORMAT, Record
 
@@ -70,13 +70,11 @@ class _Fold:
     def __init__(self, records: Sequence[Record]) -> None:
         self._start = next((record["payload"] for record in records
                             if record.get("event") == "run_start"), {})
-        said = next((record["message"].get("content") for record in records
-                     if record["type"] == "message"
-                     and record["message"].get("role") == "user"), "")
+        language = session_language(record["message"] for record in records
+                                    if record["type"] == "message")
         self._doubt = ""
         self._governance = self._governed(self._start)
-        self._state = WindowState(estimator(self._governance.estimator),
-                                  Texts(language_of(said if isinstance(said, str) else "")))
+        self._state = WindowState(estimator(self._governance.estimator), Texts(language))
         self._declared: int | None = None
         self._sent: int | None = None  # tokens of the last request, as estimated
         self._step = 0  # of the last message

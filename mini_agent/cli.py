@@ -130,9 +130,9 @@ def _run(options: argparse.Namespace) -> int:
     from contextlib import ExitStack
     from tempfile import TemporaryDirectory
 
+    from .compression.budget import window_tokens
     from .governance import govern
     from .interrupts import Interrupts
-    from .lab.look import tokens_of
     from .runner import run_task
     from .subagents.orders import Limits
     from .tasks import load_task
@@ -140,7 +140,7 @@ def _run(options: argparse.Namespace) -> int:
     from .trace import TraceFile, trace_folder
 
     task = load_task(options.task)
-    window = tokens_of(options.window) if options.window else None
+    window = window_tokens(options.window) if options.window else None
     governance = govern(task, options.policy, window)
     Workspace(options.workspace)  # is refused here, before a trace is opened
     with ExitStack() as stack:

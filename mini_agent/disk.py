@@ -47,6 +47,23 @@ def make_folder(path: Path, private: bool = False) -> None:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from error
 
 
+def make_private(folder: Path) -> Path:
+    """Make a folder that only its owner may look into (mode 0700).
+
+    Raises `OSError`, also for a link: in a stranger's folder it may lead anywhere.
+    """
+    no_link(folder)
+    make_folder(folder, private=True)
+    os.chmod(folder, 0o700)
+    return folder
+
+
+def no_link(path: Path) -> None:
+    """Raises `OSError` for a link."""
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+
+
 def replace_file(name: str, data: bytes, *, mode: int | None = None, new: int = 0o666,
                  folder: int | None = None) -> None:
     """Put `data` in the place of the file `name`, which may not be there yet.

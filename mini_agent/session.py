@@ -30,7 +30,7 @@ from .runner import make_tools
 from .subagents.endings import Ending
 from .subagents.orders import Limits
 from .subagents.trails import counted, record_end
-from .texts import Texts, language_of
+from .texts import Texts, language_of, session_language
 from .tokens import estimator
 from .tools import READERS, standard_tools
 from .tools.base import Permit, Tool, ToolBox
@@ -222,10 +222,10 @@ def fold(records: Sequence[Record], place: str) -> tuple[Meter, WindowState, Gov
                              place=f"{place}:{line}", remedy="the lines before it can be resumed "
                              "from a copy")
     governance = recorded(start, f"{place}:1")
-    said = next((record["message"]["content"] for record in records
-                 if record["type"] == "message" and record["message"]["role"] == "user"), "")
+    language = session_language(record["message"] for record in records
+                                if record["type"] == "message")
     meter = Meter()
-    state = WindowState(estimator(governance.estimator), Texts(language_of(said)))
+    state = WindowState(estimator(governance.estimator), Texts(language))
     for record in records:
         state.fold(record)
         meter(record)

@@ -8,7 +8,6 @@ What this module leaves out: how a session is rebuilt from its records.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import stat
@@ -20,8 +19,8 @@ from typing import Any
 
 from .disk import make_folder, read_file
 from .errors import TraceError, UsageError
-from .locks import lock
 from .hostile import loads
+from .locks import lock
 from .messages import Message, clean, clean_json
 
 FORMAT = 1
@@ -214,18 +213,3 @@ def parse_record(text: bytes | str) -> Record:
 def trace_folder(trace: Path) -> Path:
     """The run's own folder: the trace's path without `.jsonl`, plus `.d`."""
     return trace.with_name(trace.name.removesuffix(".jsonl") + ".d")
-
-
-def make_private(folder: Path) -> Path:
-    """Make a folder that only its owner may look into (mode 0700). Raises `OSError`, also
-    for a link: in a folder that came from a stranger it may lead anywhere."""
-    no_link(folder)
-    make_folder(folder, private=True)
-    os.chmod(folder, 0o700)
-    return folder
-
-
-def no_link(path: Path) -> None:
-    """Raises `OSError` for a link."""
-    if path.is_symlink():
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))

@@ -95,3 +95,17 @@ def tokens_at(trigger: str | int, window: int, max_output: int | None = None,
         return window - (free if max_output is None else min(free, max_output))
     raise UsageError(f"no trigger {trigger!r}", place="trigger", value=trigger,
                      remedy='give a number, "80%", "-16384" or "-min(20000,max_output)"')
+
+
+def window_tokens(text: str) -> int:
+    """The tokens of a window as a person types it: 32000, or 32k. Raises `UsageError`."""
+    number = text.strip().lower()
+    factor = 1_000 if number.endswith("k") else 1
+    number = number.removesuffix("k")
+    if not number.isdecimal() or not number.isascii() or len(number) > 12:
+        raise UsageError(f"no window {text!r}", place="--window", value=text,
+                         remedy="give tokens, as 32000 or 32k")
+    if int(number) == 0:
+        raise UsageError("a window of 0 tokens holds nothing", place="--window", value=0,
+                         remedy="give a positive number of tokens")
+    return int(number) * factor

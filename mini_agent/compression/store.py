@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..disk import replace_file
+from ..disk import make_private, no_link, replace_file
 from ..errors import StrategyError
-from ..trace import make_private, no_link
 
 if TYPE_CHECKING:
     import sqlite3

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from ..compression.budget import window_tokens
 from ..errors import UsageError
 from ..messages import Message
 from ..subagents.trails import family_of, find_trace
@@ -39,7 +40,7 @@ def steps_at(path: str, policy: str = "", window: str = "32k",
     for session in open_sessions(path, partial(run_in_copy, workspace=workspace)):
         recording = Recording(session.name, session.format, session.messages, estimator())
         yield session.name, steps_of_replay(
-            recording, lab_policy(policy or "none", recording), tokens_of(window)), session.messages
+            recording, lab_policy(policy or "none", recording), window_tokens(window)), session.messages
 
 
 def counted_by(trace: Trace) -> Estimator:
@@ -59,17 +60,3 @@ def is_trace(path: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def tokens_of(text: str) -> int:
-    """A window as it is typed: 32000, or 32k. Raises `UsageError`."""
-    number = text.strip().lower()
-    factor = 1_000 if number.endswith("k") else 1
-    number = number.removesuffix("k")
-    if not number.isdecimal() or not number.isascii() or len(number) > 12:
-        raise UsageError(f"no window {text!r}", place="--window", value=text,
-                         remedy="give tokens, as 32000 or 32k")
-    if int(number) == 0:
-        raise UsageError("a window of 0 tokens holds nothing", place="--window", value=0,
-                         remedy="give a positive number of tokens")
-    return int(number) * factor

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..evidence import Evidence
 from ..messages import Message, calls_of, model_calls, text_of
-from ..texts import Texts, language_of
+from ..texts import Texts, session_language
 from ..tokens import Estimator
 from ..words import GENERAL, words
 
@@ -77,8 +77,7 @@ class Recording:
         self.estimate = CountedOnce(estimate, messages)
         self.tokens = [self.estimate.message(message) for message in messages]
         self.calls = list(model_calls(messages))
-        self.language = language_of(next((message["content"] for message in messages
-                                          if message["role"] == "user"), ""))
+        self.language = session_language(messages)
         self.texts = Texts(self.language)
         self._words: dict[int, list[str]] = {}
 

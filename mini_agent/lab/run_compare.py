@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..columns import WIDTH, columns_of, hung, write_rows
+from ..compression.budget import window_tokens
 from ..compression.policies import policy_names
 from ..disk import read_file, write_file
 from ..errors import DONE, FAILED, INTERRUPTED, WRONG_USE, UsageError
@@ -25,7 +26,6 @@ from ..hostile import printable
 from ..messages import clean
 from .compare import Plan, Result, compare
 from .limits import FAILURES, Limits
-from .look import tokens_of
 from .pagedata import grid, page_data
 from .progress import ProgressLine
 from .sources import find_sources, shard
@@ -100,7 +100,7 @@ def _work(options: argparse.Namespace, limits: Limits,
 
 def _plan(options: argparse.Namespace) -> Plan:
     policies = tuple(filter(None, options.policy.split(","))) or tuple(policy_names())
-    windows = tuple(dict.fromkeys(tokens_of(text) for text in options.window.split(",")))
+    windows = tuple(dict.fromkeys(window_tokens(text) for text in options.window.split(",")))
     if options.no_evidence and options.evidence is not None:
         raise UsageError("--evidence and --no-evidence contradict each other", place="--evidence",
                          remedy="give one of them")

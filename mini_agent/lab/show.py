@@ -11,13 +11,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..compression.budget import window_tokens
 from ..compression.view import Entry, View
 from ..errors import UsageError
 from ..hostile import printable
 from ..messages import calls_of
 from ..rhythm import rows, spans
 from ..trace import Trace
-from .look import steps_at, tokens_of
+from .look import steps_at
 from .steps import Taken, views
 
 INDENT = "    "
@@ -58,7 +59,7 @@ def _row(start: str, told: Sequence[str]) -> Iterator[str]:
 def show_steps(path: str, policy: str, window: str, workspace: str) -> Iterator[str]:
     """The lines about a session that is replayed: a row a step, with its changes."""
     for name, steps, _ in steps_at(path, policy, window, workspace, below=False):
-        under = f"under {policy} at {tokens_of(window)}" if policy else "as it was recorded"
+        under = f"under {policy} at {window_tokens(window)}" if policy else "as it was recorded"
         yield f"{name} {under}"
         yield "step  sent        what happened"
         for taken, view in views(steps):

@@ -13,11 +13,12 @@ from ..chat.keyboard import Keyboard, line_editing
 from ..chat.narrator import Narrator
 from ..chat.permission import Permission
 from ..chat.screen import Screen, joined, style_of
+from ..compression.budget import window_tokens
 from ..compression.policies import find_policy
 from ..errors import UsageError
 from ..governance import governed_by, with_room
 from ..interrupts import Interrupts
-from ..lab.look import steps_at, tokens_of
+from ..lab.look import steps_at
 from ..lab.why import explain, lines
 from ..meter import Prices, prices
 from ..models.base import Model, ParentModel
@@ -161,7 +162,7 @@ def _check(options: argparse.Namespace) -> None:
 
 def window_of(options: argparse.Namespace) -> int | None:
     """The window in tokens that the options name, None if they name none."""
-    return tokens_of(options.window) if options.window else None
+    return window_tokens(options.window) if options.window else None
 
 
 def model_name(model: Model) -> str:

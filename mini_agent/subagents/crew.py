@@ -18,12 +18,13 @@ from functools import partial
 from typing import Any
 
 from ..compression.tools import page_chars
+from ..disk import make_private
 from ..errors import ToolError
 from ..messages import Call
 from ..tools.base import Answer, Tool, ToolBox
 from ..tools.guard import Guard
 from ..tools.output import clip
-from ..trace import Tracer, make_private, trace_folder
+from ..trace import Tracer, trace_folder
 from .endings import Ending
 from .orders import NAME, Limits, Order, clashes, make_order, parameters
 from .processes import ChildProcess

@@ -9,12 +9,13 @@ one language from its first tool result to its last summary.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from string import Formatter
 from typing import Any
 
-from .digest import DIGEST
 from .children import CHILDREN
+from .digest import DIGEST
 from .lab import LAB
 from .live import LIVE
 from .paths import PATHS
@@ -105,6 +106,13 @@ def language_of(text: str) -> str:
     """"zh" if `text` has a Han character for every 10 letters, else "en"."""
     han = len(_HAN.findall(text))
     return "zh" if han and han * 10 >= len(_LETTER.findall(text)) else "en"
+
+
+def session_language(messages: Iterable[Mapping[str, Any]]) -> str:
+    """The language of the first user message; "en" where there is none that can be read."""
+    said = next((message.get("content") for message in messages
+                 if message.get("role") == "user"), "")
+    return language_of(said if isinstance(said, str) else "")
 
 
 @dataclass(frozen=True)
