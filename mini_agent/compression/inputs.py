@@ -165,10 +165,12 @@ class DescribeTool:
 
     @property
     def description(self) -> str:
+        """That a tool which was sent short can be had whole."""
         return self.texts("tool_describe_tool")
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """The name of that tool."""
         return object_of({"name": {
             "type": "string", "description": self.texts("arg_tool_name")}}, ("name",))
 

@@ -32,10 +32,12 @@ class PinTool:
 
     @property
     def description(self) -> str:
+        """That words which have to stay can be pinned."""
         return self.texts("tool_pin")
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """A message, words that stand in it (or all of it), and the kind of pin."""
         return object_of({
             "handle": {"type": "integer", "minimum": 0, "description": self.texts("arg_handle")},
             "text": {"type": "string", "description": self.texts("arg_pin_text")},
@@ -62,10 +64,12 @@ class StageDoneTool:
 
     @property
     def description(self) -> str:
+        """That a finished stage of the work is said here."""
         return self.texts("tool_stage_done")
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """The name of the stage."""
         return object_of({"name": {
             "type": "string", "description": self.texts("arg_stage")}}, ("name",))
 

@@ -54,10 +54,12 @@ class ReadResult:
 
     @property
     def description(self) -> str:
+        """That a part of what a handle stands for comes back."""
         return self.texts("tool_read_result")
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """A handle, and from where to where: in lines, or in characters."""
         number = {"type": "integer", "minimum": 1}
         return {"type": "object", "required": ["handle"], "additionalProperties": False,
                 "properties": {
@@ -129,10 +131,12 @@ class RecallTool:
 
     @property
     def description(self) -> str:
+        """That what has left the window can be searched."""
         return self.texts("tool_recall")
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """What to look for, and the hit to go on from."""
         return {"type": "object", "required": ["query"], "additionalProperties": False,
                 "properties": {
                     "query": {"type": "string", "description": self.texts("arg_query")},

@@ -50,10 +50,12 @@ class GiveUp:
 
     @property
     def description(self) -> str:
+        """That a task which cannot be done is ended here."""
         return self.texts("tool_give_up")
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """Why it cannot be done."""
         return object_of({"reason": {
             "type": "string", "description": self.texts("arg_give_up")}}, ("reason",))
 

@@ -50,10 +50,12 @@ class Crew:
 
     @property
     def description(self) -> str:
+        """That a part of the task can be given to a sub-agent."""
         return self.home.workspace.texts("tool_delegate")
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """A task and what to know for it; the tools, paths and budget of the child."""
         return parameters(self._tools, self.limits, self.home.workspace.texts)
 
     @property

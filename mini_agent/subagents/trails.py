@@ -109,10 +109,12 @@ class ReadChild:
 
     @property
     def description(self) -> str:
+        """That the log of a sub-agent can be read."""
         return self.texts("tool_read_child")
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """A child, a message of its log, and from where to where."""
         inherited = ReadResult((), self.texts).parameters["properties"]
         return object_of({
             "child": {"type": "integer", "minimum": 1, "description": self.texts("arg_child")},

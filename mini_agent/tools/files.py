@@ -74,10 +74,12 @@ class ListFiles:
 
     @property
     def description(self) -> str:
+        """That files and folders are listed, a page at a time."""
         return self.texts("tool_list_files")
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """A folder, and the entry to go on from."""
         return object_of({
             "path": {"type": "string", "description": self.texts("arg_folder")},
             "start": {"type": "integer", "minimum": 1, "description": self.texts("arg_start")}})
@@ -102,10 +104,12 @@ class ReadFile:
 
     @property
     def description(self) -> str:
+        """That a file is read, a page at a time."""
         return self.texts("tool_read_file")
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """A path, and the lines to read or, of a long line, the first character."""
         path = {"type": "string", "description": self.texts("arg_path")}
         numbers = {name: {"type": "integer", "minimum": 1, "description": self.texts(f"arg_{name}")}
                    for name in ("start_line", "end_line", "start_char")}
@@ -149,10 +153,12 @@ class WriteFile:
 
     @property
     def description(self) -> str:
+        """That a file is made, or written anew as a whole."""
         return self.texts("tool_write_file")
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """A path and all that shall stand there."""
         return object_of({
             "path": {"type": "string", "description": self.texts("arg_path")},
             "content": {"type": "string", "description": self.texts("arg_content")}},
@@ -175,10 +181,12 @@ class EditFile:
 
     @property
     def description(self) -> str:
+        """That one place of a file is changed, which has to be unique."""
         return self.texts("tool_edit_file")
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """A path, the words that stand there, and those in their place."""
         return object_of({
             name: {"type": "string", "description": self.texts(f"arg_{name}")}
             for name in ("path", "old", "new")}, ("path", "old", "new"))

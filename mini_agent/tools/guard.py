@@ -144,14 +144,17 @@ class Watched:
 
     @property
     def name(self) -> str:
+        """The name of the tool."""
         return self.tool.name
 
     @property
     def description(self) -> str:
+        """That of the tool."""
         return self.tool.description
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """Those of the tool."""
         return self.tool.parameters
 
     def __call__(self, **arguments: Any) -> str:

@@ -63,10 +63,12 @@ class SearchText:
 
     @property
     def description(self) -> str:
+        """That lines of the workspace are searched, a page of hits at a time."""
         return self.texts("tool_search_text")
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """Words or a pattern, where to look, and the hit to go on from."""
         return object_of({
             "pattern": {"type": "string", "description": self.texts("arg_pattern")},
             "path": {"type": "string", "description": self.texts("arg_search_path")},

@@ -72,10 +72,12 @@ class RunCommand:
 
     @property
     def description(self) -> str:
+        """That a command is run in the workspace, for so long."""
         return self.texts("tool_run_command")
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """A command line, whether a shell reads it, and its time in seconds."""
         return object_of({
             "command": {"type": "string", "description": self.texts("arg_command")},
             "shell": {"type": "boolean", "description": self.texts("arg_shell")},

@@ -33,10 +33,12 @@ class Skill:
 
     @property
     def description(self) -> str:
+        """That one of the skills, which are named, can be read."""
         return self.texts("tool_skill", names=self._listed())
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """The name of a skill."""
         return object_of({"name": {
             "type": "string", "description": self.texts("arg_skill")}}, ("name",))
 
