@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from .errors import EmptyReplyError, PromptTooLongError
 from .messages import Message
 from .models.base import Model, Reply
+from .texts import Texts
 from .trace import Tracer
 
 
@@ -55,8 +56,9 @@ class Window(Protocol):
 class Asking:
     """A model with the tracer, and perhaps the window, through which it is asked."""
 
-    def __init__(self, model: Model, tracer: Tracer, window: Window | None = None) -> None:
-        self.model, self.tracer, self.window = model, tracer, window
+    def __init__(self, model: Model, tracer: Tracer, window: Window | None = None,
+                 texts: Texts = Texts()) -> None:
+        self.model, self.tracer, self.window, self.texts = model, tracer, window, texts
 
     def ask(self, history: Sequence[Message], step: int,
             tools: Sequence[dict[str, Any]]) -> Reply:
@@ -78,9 +80,9 @@ class Asking:
         if reply.usage:
             self._note_usage(reply.usage, step)
         if not reply.content.strip() and not reply.tool_calls:
-            remedy = "allow longer answers" if reply.cut == "length" else "try again"
-            raise EmptyReplyError("the model gave neither text nor calls",
-                                  place=f"step {step}", remedy=remedy)
+            remedy = "end_longer" if reply.cut == "length" else "end_again"
+            raise EmptyReplyError(self.texts("end_empty"), remedy=self.texts(remedy),
+                                  place=self.texts("end_at_step", step=step))
         return reply
 
     def heard(self, reply: Reply, history: Sequence[Message], step: int) -> None:

@@ -45,7 +45,7 @@ class Agent:
                  max_steps: int = MAX_STEPS, history: list[Message] | None = None,
                  incoming: Callable[[], Iterable[str]] = tuple) -> None:
         self.tools, self.tracer, self.texts, self.max_steps = tools, tracer, texts, max_steps
-        self.asking = Asking(model, tracer, window)
+        self.asking = Asking(model, tracer, window, texts)
         self.history, self.step, self.incoming = [] if history is None else history, 0, incoming
 
     def run(self, system_text: str, task: str, start: dict[str, Any]) -> Outcome:
@@ -78,7 +78,7 @@ class Agent:
             for batch in self.tools.batches(reply.tool_calls):
                 self._run_batch(batch)
             self.step += 1
-        return Outcome("step_limit", detail=f"no final answer after {self.max_steps} steps")
+        return Outcome("step_limit", detail=self.texts("end_steps", steps=self.max_steps))
 
     def _run_batch(self, batch: Sequence[Call]) -> None:
         """Each call and its one result, whatever happens; mostly a batch is one call."""

@@ -81,7 +81,7 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
         window = ContextWindow(governance.policy, governance.budget,
                                estimator(governance.estimator), model, tracer, texts,
                                tools.declarations(), shelf=shelf)
-    bounded = window if window is None or max_tokens is None else Purse(window, max_tokens)
+    bounded = window if window is None or max_tokens is None else Purse(window, max_tokens, texts)
     agent = Agent(model, WaitingTools(tools, kept), tracer, window=bounded, texts=texts,
                   max_steps=max_steps, history=history)
     return agent.run(task.system, "\n".join([task.task, *_marks(task, governance)]), start)

@@ -130,7 +130,7 @@ class SessionTest(FolderTest):
                 last = records[-1]["payload"]
                 if end is None:
                     self.assertEqual(("overflow", 13), (last["reason"], last["step"]))
-                    self.assertIn("939 tokens are over the limit of 900", outcome.detail)
+                    self.assertIn("有 939 个 token,超出上限 900", outcome.detail)
                 else:
                     self.assertEqual(end, (last["final_messages"], last["final_tokens"]))
 
@@ -165,7 +165,7 @@ class DriverTest(FolderTest):
         done = command("scripts/drive_m3.py", "--task", str(task), "--traces", str(self.folder))
         self.assertEqual(1, done.returncode)
         self.assertEqual(1, done.stderr.count("\n"))
-        self.assertIn("939 tokens are over the limit of 900 at step 13", done.stderr)
+        self.assertIn("第 13 步有 939 个 token,超出上限 900,且无法移动: 摘要 586", done.stderr)
         last = read_trace(self.folder / "m3-trace.jsonl").records[-1]
         self.assertEqual("overflow", last["payload"]["reason"])
 

@@ -184,11 +184,12 @@ class ChildTest(NurseryTest):
 class EndingTest(NurseryTest):
     """Every ending of a child has its word, its code and its numbers."""
 
-    def ended(self, *children: tuple[dict[str, Any], dict[str, Any]]) -> list[tuple[str, str]]:
+    def ended(self, *children: tuple[dict[str, Any], dict[str, Any]],
+              **fields: Any) -> list[tuple[str, str]]:
         """(status, result) of children with these scripts and orders, all of one reply."""
         outcome, records = self.real(
             {**ASK, "tool_calls": [delegate(**order) for _, order in children],
-             "children": {str(at): child for at, (child, _) in enumerate(children)}}, END)
+             "children": {str(at): child for at, (child, _) in enumerate(children)}}, END, **fields)
         self.assertTrue(outcome.done)
         results = [record["message"] for record in records if record["type"] == "message"
                    and record["message"]["role"] == "tool"]
@@ -222,6 +223,22 @@ class EndingTest(NurseryTest):
             with self.subTest(status + words):
                 self.assertEqual(status, ended)
                 self.assertIn(words, content)
+
+    def test_a_chinese_parent_is_told_in_chinese_why_a_child_ended(self) -> None:
+        """The whole result, but for names, numbers and codes."""
+        look = {"tool_calls": [{"name": "list_files", "arguments": {}}]}
+        cases: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
+            (script(*[look] * 9), {"budget": {"steps": 3}}, "3 步之后仍没有最终回答"),
+            (script(*[look] * 9), {"budget": {"tokens": 2_500}}, "超出合计 2500 的上限"),
+            (script(END, window=20, policy="published"), {}, "且无法移动: 系统消息 109, 用户消息 5;"),
+            (script({"inject": "error"}), {}, "模型失败"),
+            (script({"inject": "empty"}), {}, "第 0 步: 模型既没有给出文字,也没有给出调用;"),
+            (script(), {}, "脚本中的回复已用完;"))
+        found = self.ended(*((child, order) for child, order, _ in cases), task="看看笔记里写了什么")
+        for (_, _, words), (status, content) in zip(cases, found, strict=True):
+            with self.subTest(status):
+                self.assertIn(words, content)
+                self.assertNotRegex(content.replace("read_child(child=", ""), r"[a-z]{3,} [a-z]{3,}")
 
     def test_a_child_that_hangs_is_timed_out_with_what_it_has_started(self) -> None:
         """A command outlasts the child's time: its steps are told, it does not live on."""

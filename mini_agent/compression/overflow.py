@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from ..errors import ContextOverflowError
+from ..texts import Texts
 from .laws import Protection
 from .view import Entry, View
 
 
 def immovable(view: View, protection: Protection, declared: int) -> list[tuple[str, int]]:
-    """(name, tokens) of the parts of a view that is over the limit, largest first."""
+    """(name, tokens) of the parts of a view that is over the limit, largest first.
+
+    The names are those of the record, in every language.
+    """
     sizes: dict[str, int] = {"tool declarations": declared}
     for at, entry in enumerate(view.entries):
         name = _part(at, entry, protection)
@@ -23,14 +27,14 @@ def least(view: View, protection: Protection, declared: int) -> int:
                           if entry.covers(protection.verbatim))
 
 
-def overflow_error(step: int, tokens: int, hard: int,
+def overflow_error(texts: Texts, step: int, tokens: int, hard: int,
                    parts: list[tuple[str, int]]) -> ContextOverflowError:
     """The error that names what cannot be moved, and how many tokens it has."""
-    named = ", ".join(f"{name} {size}" for name, size in parts)
+    named = ", ".join(f"{texts(f'part_{name}'.replace(' ', '_'))} {size}" for name, size in parts)
     return ContextOverflowError(
-        f"{tokens} tokens are over the limit of {hard} at step {step} and "
-        f"cannot be moved: {named}", tokens=tokens, limit=hard, immovable=parts, place="window",
-        remedy=f"raise the window to {tokens} or more, or protect less")
+        texts("end_overflow", tokens=tokens, limit=hard, step=step, parts=named), tokens=tokens,
+        limit=hard, immovable=parts, place=texts("end_window"),
+        remedy=texts("end_overflow_remedy", tokens=tokens))
 
 
 def _part(at: int, entry: Entry, protection: Protection) -> str:

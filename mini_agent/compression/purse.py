@@ -11,14 +11,15 @@ from typing import Any
 
 from ..errors import BudgetSpentError, PromptTooLongError
 from ..messages import Message
+from ..texts import Texts
 from .window import ContextWindow
 
 
 class Purse:
     """A window that sends at most `limit` tokens in all, as it counts them."""
 
-    def __init__(self, window: ContextWindow, limit: int) -> None:
-        self._window, self._limit, self._sent = window, limit, 0
+    def __init__(self, window: ContextWindow, limit: int, texts: Texts) -> None:
+        self._window, self._limit, self._sent, self._texts = window, limit, 0, texts
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._window, name)  # in everything else it is that window
@@ -36,7 +37,7 @@ class Purse:
         cost = self._window.predicted
         if self._sent + cost > self._limit:
             raise BudgetSpentError(
-                f"{self._sent} tokens are sent, and {cost} more are over the limit of "
-                f"{self._limit} in all", place="budget", value=cost)
+                self._texts("end_budget", sent=self._sent, more=cost, limit=self._limit),
+                place=self._texts("end_budget_place"), value=cost)
         self._sent += cost
         return request

@@ -40,13 +40,13 @@ class ScriptedModel:
         """The next reply of the script."""
         reply = next(self._replies, None)
         if reply is None:
-            raise ScriptExhaustedError("the script has no replies left", value=self._step,
-                                       remedy="add a reply, or end with one without calls")
+            raise ScriptExhaustedError(self._texts("end_script"), value=self._step,
+                                       remedy=self._texts("end_script_remedy"))
         inject = reply.get("inject", "")
         if inject == "overflow":
             raise PromptTooLongError("prompt is too long (injected)")
         if inject == "error":
-            raise ModelError("the model failed (injected)")
+            raise ModelError(self._texts("end_injected"))
         step, self._step = self._step, self._step + 1
         if inject == "empty":
             return Reply()

@@ -1,4 +1,4 @@
-"""Every text that the harness puts into a window, in English and in Chinese.
+"""Every text that the harness puts into a window, and why a run ended, in English and in Chinese.
 
 A key, the English text, the Chinese text, with `str.format` fields: short ones in
 the table here, those of a room with many in a file of their own beside it.
@@ -16,6 +16,7 @@ from typing import Any
 
 from .children import CHILDREN
 from .digest import DIGEST
+from .endings import ENDINGS
 from .lab import LAB
 from .live import LIVE
 from .paths import PATHS
@@ -87,6 +88,7 @@ TEXTS: dict[str, tuple[str, str]] = {
                     "[至此截断:摘要已达到允许的最大长度]"),
     **DIGEST,
     **CHILDREN,
+    **ENDINGS,
     **LAB,
     **LIVE,
     **PATHS,
