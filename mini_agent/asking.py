@@ -34,10 +34,10 @@ class Window(Protocol):
         """How many messages would be sent now."""
 
     def reported(self, prompt: int, answer: int = 0) -> int:
-        """What the endpoint counted of the last request; how far that is from predicted."""
+        """Take in what the endpoint counted of the last request; how far over the prediction."""
 
     def take_in(self, history: Sequence[Message]) -> None:
-        """See what the history has gained."""
+        """Take in what has been added to the history."""
 
     def declared(self, tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """These tool declarations as they are sent."""
@@ -86,7 +86,7 @@ class Asking:
         return reply
 
     def heard(self, reply: Reply, history: Sequence[Message], step: int) -> None:
-        """The reply is in the history. A stage of the work that it ends, ends with its calls."""
+        """Called once the reply is in the history. A stage that it ends includes its calls."""
         if reply.stage and self.window is not None:
             self.window.stage_done(history, reply.stage, step)
 

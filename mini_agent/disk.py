@@ -1,11 +1,10 @@
 """Milestone 2: files that are there whole or not at all.
 
-Read whole is only what has an end within reach: a file of a stranger may be a hole of
-sixty gigabytes, or a device.
-A write can fail half-way (a full disk, an interrupt). So what is written goes to a
-neighbour first, which then takes the place of the old file in one step; until then the
-old one is untouched. Only a trace grows line by line (`trace.py`). What is left out: a
-power failure; the system is not asked to flush its own buffers.
+A write can fail half-way (a full disk, an interrupt), so it goes to a new file beside the
+old one, which then takes its place in one step; until then the old one is untouched. Only
+a trace grows line by line (`trace.py`). Reading is bounded: a stranger's file may be a
+hole of sixty gigabytes, or a device. What is left out: a power failure; the system is not
+asked to flush its own buffers.
 """
 
 from __future__ import annotations

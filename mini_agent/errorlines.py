@@ -13,9 +13,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, islice
 
-# What a line says is wrong, in the words of compilers, linkers, test runners, package
-# managers, type checkers, servers and shells. `_STATED` names the fault itself,
-# `_SUSPECT` says that there is one; `_WARNING` and `_NOTE` are diagnostics of a lower kind.
+# `_STATED` names the fault itself, `_SUSPECT` says only that there is one; `_WARNING` and
+# `_NOTE` are diagnostics of a lower kind.
 _STATED = re.compile(r"""
     ^(?:[\s|│]*(?:E\s+|Uncaught\s|Unhandled\s|Caused\ by:\s|Exception\ in\ thread\ "[^"]*"\s|\#\ |Error:\s)?
             [\w.$/]*(?:Error|Exception|Failure|Interrupt|SystemExit|StackOverflow)(?:\s[\[(]\w+[\])])?(?::\s|:?$)

@@ -18,7 +18,7 @@
 
 A message says where (`place`), what was found (`value`) and what to do (`remedy`), and
 carries the three as attributes, so that nobody parses prose. An error that ends a run
-has a `reason`, the word of its `run_end`.
+also has a `reason`, which stands in the `run_end` record.
 """
 
 from __future__ import annotations

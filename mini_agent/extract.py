@@ -153,7 +153,7 @@ def _errors(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
 
 
 def _blocked(messages: Sequence[Message], texts: Texts) -> list[str]:
-    """The last error, if nothing of that tool has worked since."""
+    """The last result, if it is an error: nothing has worked since."""
     results = [message for message in messages if message["role"] == "tool"]
     if not results or not results[-1].get("error"):
         return []

@@ -1,4 +1,4 @@
-"""Milestone 8: JSON and text from outside, made harmless where they come in or go out.
+"""Milestone 1: JSON and text from outside, made harmless where they come in or go out.
 
 JSON has no NaN, no Infinity and no 1e999, and nothing here needs a hundred levels: what
 Python's own parser would take is refused or becomes text, so that it cannot get into a
@@ -67,8 +67,8 @@ def printable(text: str) -> str:
 
 
 def open_streams() -> None:
-    """Standard streams that can be used: one that is closed is empty or goes nowhere. What
-    comes in and is no letter is U+FFFD; a letter that one has not goes out as its escape."""
+    """Make the standard streams usable. A closed one reads as empty, or writes nowhere; bytes
+    that are no text come in as U+FFFD, and what a stream cannot encode goes out escaped."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # its number is free: no file of ours may get it
             nowhere = os.open(os.devnull, os.O_RDWR)

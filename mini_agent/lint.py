@@ -25,7 +25,7 @@ class Finding(NamedTuple):
 
 
 def malformed(message: Any) -> str:
-    """What of a message of ours is not as it has to be, "" if it can be read."""
+    """What is wrong with the form of a message of ours, "" if it can be read."""
     if not isinstance(message, dict):
         return f"a message is {type(message).__name__}, not dict"
     wanted: list[tuple[str, Any, type]] = [("content", message.get("content"), str)]

@@ -1,8 +1,8 @@
 """Milestone 1: the agent loop.
 
 A model knows only what it is sent, so the loop keeps the messages, asks, runs the calls,
-appends their results and asks again: one asking, with the calls that it led to, is a
-*step*; they count from 0. It owns every ending and gives each its own reason.
+appends their results and asks again: one request with the calls that it led to is a
+*step*, counted from 0. The loop owns every ending and gives each its own reason.
 A window that may send less than everything (milestone 3) is optional, see `asking.py`.
 """
 
@@ -38,7 +38,7 @@ class Outcome:
 
 
 class Agent:
-    """One session. Others may look on at `history`; `incoming`: what a user said meanwhile."""
+    """One session. Others may read its `history`; `incoming` gives what a user said meanwhile."""
 
     def __init__(self, model: Model, tools: Tools, tracer: Tracer, *,
                  window: Window | None = None, texts: Texts = Texts(),

@@ -94,7 +94,7 @@ def read_json(path: Path) -> dict[str, Any]:
             remedy="complete or correct it at this place") from error
     except ValueError as error:
         raise TaskFileError(str(error).partition(":")[0], place=str(path),
-                            remedy="a task file needs six levels and no such number") from error
+                            remedy="nest less deeply, and give shorter numbers") from error
 
 
 def _reply_faults(value: dict[str, Any], place: str = "") -> Iterator[tuple[str, str]]:

@@ -78,10 +78,10 @@ def line(record: Record) -> str:
 class TraceFile:
     """A sink that writes each record as a line and flushes it.
 
-    As long as it is open, no other one can be on the same file. `fresh`: with the first
-    record, and not before, what stood in the file is gone; one that is still empty in the
-    end is taken away again. A file that cannot be opened is the user's mistake
-    (`UsageError`); one that cannot be written later ends the run (`TraceError`).
+    While it is open, no other process can write to the same file. `fresh`: the first
+    record replaces what stood there; a file that stays empty is removed again. A file
+    that cannot be opened is the user's mistake (`UsageError`); one that cannot be written
+    later ends the run (`TraceError`).
     """
 
     def __init__(self, path: Path, fresh: bool = True) -> None:

@@ -51,7 +51,7 @@ def words(text: str) -> Iterator[str]:
 
 
 def stands_at(word: str, text: str, at: int) -> bool:
-    """Whether `words` finds `word` in `text` just there: whole, not inside a longer one.
+    """Whether `word` stands in `text` at `at` as a whole word, as `words` would find it.
 
     `src` and `app.py` do not stand in `src/app.py`, which is one word.
     """

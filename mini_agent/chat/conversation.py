@@ -1,9 +1,9 @@
 """Milestone 5: the conversation: what is typed, what the model does, what comes next.
 
-Ctrl-C once ends the step, or takes away what was begun to be typed; twice in a row it
-ends the program. What goes wrong in a turn is told
-and leaves the session as it is, so that it can go on. What is left out: how a session
-is kept (`session.py`), how things look (`screen.py`), what `/` does (`commands.py`).
+Ctrl-C once ends the step, or throws away what was begun to be typed; twice in a row it
+ends the program. What goes wrong in a turn is told, and the session can go on. What is
+left out: how a session is kept (`session.py`), how things look (`screen.py`), what `/`
+does (`commands.py`).
 """
 
 from __future__ import annotations

@@ -65,9 +65,8 @@ class Keyboard:
     """Standard input. `keeps` hears of each message that is kept for later, `gives` when
     its turn has come.
 
-    `remember` takes a line into the history of whatever edits lines, `line` is what stands
-    on the one being edited. `begun`: whether an interrupt has taken away words that were
-    begun to be typed.
+    `remember` adds a message to the history of the line editor, `line` is what stands in
+    it. `begun`: whether an interrupt has thrown away a message that was begun.
     """
 
     def __init__(self, source: TextIO, interrupts: Interrupts, prompts: TextIO,

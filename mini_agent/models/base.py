@@ -45,7 +45,7 @@ class Model(Protocol):
         """What comes next after `messages`, where `tools` are declared."""
 
     def summarize(self, messages: Sequence[Message], form: str) -> str:
-        """A summary of `messages`, in a form of `compression.forms.FORMS`."""
+        """A summary of `messages`, in a form of `forms.FORMS`."""
 
 
 def longest_answer(window: int | None) -> int:

@@ -29,9 +29,10 @@ REFUSAL = 100_000  # bytes of a refusal that are read
 class Limits:
     """Seconds and bytes. `retries` are tries behind the first one.
 
-    `read` is the longest silence, before the first byte or between two; `whole` the
-    longest answer; a `piece` is read at once. Waits double from `first_wait` up to `longest_wait`; an endpoint
-    that asks for more than that is not waited for.
+    `read` is the longest silence, before the first byte or between two, `whole` the time
+    of a whole answer. Waits double from `first_wait` up to `longest_wait`; an endpoint
+    that asks for more than that is not waited for. `line` and `answer` are the most bytes
+    of one, `piece` how many are read at once.
     """
 
     connect: float = 15.0

@@ -105,7 +105,8 @@ class ToolBox:
         return self.answer(call, lambda: self._called(call))
 
     def batches(self, calls: Sequence[Call]) -> Iterator[list[Call]]:
-        """The calls of a reply in order: each alone, neighbours that go on together as one."""
+        """The calls of a reply in order: each alone, or with its neighbours if they run side
+        by side."""
         for name, batch in groupby(calls, key=lambda call: call["name"]):
             if isinstance(self._tools.get(name), SideBySide):
                 yield list(batch)

@@ -61,7 +61,7 @@ class Guard:
             return
         real = self.workspace.relative(path)  # links followed
         named = posixpath.normpath(path)
-        closed = [own for own in self.own if covers(same(own), same(real))]
+        closed = [own for own in self.own if covers(folded(own), folded(real))]
         closed += [glob for glob in self.globs() if protects(glob, real) or protects(glob, named)]
         if closed:
             raise ToolError("PROTECTED_PATH", self.texts(
@@ -78,7 +78,7 @@ class Guard:
         return Watched(tool, self)
 
     def snapshot(self) -> dict[str, str]:
-        """What each file that is protected or not given is like, by its path from the root."""
+        """A mark of the state of each file that is protected or not given, by its path."""
         marks = {} if self.given is None else {
             path: self._stamp(path) for path, _ in self.workspace.tree(".").files
             if not self.is_given(path)}
@@ -137,7 +137,7 @@ class Guard:
 
 @dataclass(frozen=True)
 class Watched:
-    """A tool of which it cannot be known beforehand what it will write."""
+    """A tool whose writes cannot be known beforehand: its result says what it changed."""
 
     tool: Tool
     guard: Guard
@@ -185,18 +185,17 @@ def protects(glob: str, path: str) -> bool:
 
     Letters that some systems take for the same are the same here.
     """
-    glob, path = same(_plain(glob)), same(path)
+    glob, path = folded(_plain(glob)), folded(path)
     own = (glob, glob.replace("/**/", "/")) if "/" in glob else (glob, f"*/{glob}")
     return glob == "." or any(fnmatchcase(path, name) for found in own
                               for name in (found, f"{found}/*"))
 
 
-def same(path: str) -> str:
-    """A path as a system sees it for which case and composition of letters are nothing."""
+def folded(path: str) -> str:
+    """A path as file systems see it that ignore case and the composition of letters."""
     return normalize("NFC", path).casefold()
 
 
 def _plain(glob: str) -> str:
-    """A glob without the parts that change nothing here: `./`, a first or last `/`, `**/` in
-    front."""
+    """A glob without `./`, a leading or trailing `/`, and a leading `**/`: they change nothing."""
     return posixpath.normpath(glob.strip().lstrip("/") or ".").removeprefix("**/")
