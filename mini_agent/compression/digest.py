@@ -25,8 +25,8 @@ from .view import Change, Entry, View
 
 LEAST = 20     # a digest gets a window's 20th even where the tail leaves nothing
 UNKNOWN = 32_000  # tokens of a window that nobody has named, where it is asked by hand
-FULL = .98     # of its size: that much of a digest is filled, and it is not counted again
-CARE = 1.002   # prices are raised so much, so that what was reckoned fits
+FULL = .97     # of its size: that much of a digest is filled, and it is not counted again
+CARE = 1.01    # prices are raised so much, so that what was reckoned fits
 CARD = 8       # an 8th of the digest at most is for the card
 
 
@@ -72,7 +72,7 @@ class CoverageDigest:
         covered = sorted(chain.from_iterable(entry.stands_for for entry in old))
         top = self._top(scene, covered, limit)
         price = price_of(old)
-        above = rough_size(top)
+        above = rough_tokens(top)
         held = set[int]().union(*(words_of(index, entry) for entry in kept))
         best = ranked(index, candidates(index, covered, limit - price * above), held,
                       value=self.value, coverage=self.coverage)
@@ -125,10 +125,10 @@ def tail_start(view: View, scene: Scene, room: int) -> int:
 
 
 def price_of(old: Iterable[Entry]) -> float:
-    """Tokens for one of `rough_size`: as the last digest had them, else as these entries have."""
+    """Tokens for a rough one: as the last digest had them, else as these entries have."""
     old = [entry for entry in old if entry.how == "summary"] or list(old)
     return CARE * sum(entry.tokens for entry in old) / sum(
-        rough_size(text_of(entry.message)) for entry in old)
+        rough_tokens(text_of(entry.message)) for entry in old)
 
 
 class _Lines:
@@ -152,17 +152,12 @@ class _Lines:
             opens = index.last[line] not in self._opened
             self._opened.add(index.last[line])
             self.sizes.append(self.sizes[-1] + index.costs[line] + (
-                rough_size(handle(self._scene, index.last[line])) if opens else 0))
+                rough_tokens(handle(self._scene, index.last[line])) if opens else 0))
         return sys.maxsize
 
     def within(self, size: float) -> int:
         """So many of them make a digest of at most this size."""
         return bisect_right(self.sizes, size) - 1
-
-
-def rough_size(text: str) -> float:
-    """About the tokens of a text and one more a line; that of some lines is the sum of theirs."""
-    return 1 + text.count("\n") + rough_tokens(text.replace("\n", ""))
 
 
 def words_of(index: HistoryIndex, entry: Entry) -> Iterable[int]:

@@ -27,8 +27,12 @@ BYTES_A_TOKEN = 4  # of UTF-8: rough, but lines are only weighed against each ot
 
 
 def rough_tokens(text: str) -> float:
-    """Tokens of a text without its line breaks, roughly: nothing is counted for it."""
-    return len(text.encode("utf-8", "surrogatepass")) / BYTES_A_TOKEN
+    """Tokens of a text and the line break behind it, roughly: nothing is counted for it.
+
+    Each line break is one, so that those of a text are the sum of those of its lines.
+    """
+    breaks = text.count("\n")
+    return 1 + breaks + (len(text.encode("utf-8", "surrogatepass")) - breaks) / BYTES_A_TOKEN
 
 
 class HistoryIndex:
@@ -136,7 +140,7 @@ class HistoryIndex:
             told = telling(unit)
             self.shows.append(self.words_in[-1] if told == unit else tuple(self._words(told)))
             self.kinds.append(kind_of(unit, failed))
-            self.costs.append(1 + rough_tokens(unit))
+            self.costs.append(rough_tokens(unit))
             self.last.append(-1)
             self.places.append(0)
             self.quoted.append(0)
