@@ -12,15 +12,12 @@ from __future__ import annotations
 import argparse
 import cProfile
 import gc
-import io
 import json
 import pstats
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-import tracemalloc
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -28,7 +25,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
-from fresh import ROOT
+from bench_parts import small_parts
 from made import session
 from ratios import REPEATS, Row, ratio, row_of, timed
 from scaling import sizes
@@ -41,7 +38,7 @@ from mini_agent.lab.replay import Trial, replay
 from mini_agent.lab.sources import Source
 from mini_agent.messages import Message, text_of
 from mini_agent.tokens import estimator
-from mini_agent.trace import TraceFile, Tracer, line
+from mini_agent.trace import TraceFile, Tracer
 
 POLICIES = ("published", "whole_rounds", "keep_head", "snip_middle", "clip", "clip_errors",
             "clear_keep_3", "clear_keep_10", "layered", "digest", "digest_lean", "recall")
@@ -91,7 +88,7 @@ def growth(quick: bool) -> Row:
 def replays(quick: bool) -> Iterator[Row]:
     """A whole replay against one `json.loads` of the session; many policies against one."""
     messages = session(2_000 if quick else 10_000)
-    text = json.dumps(messages)
+    text = json.dumps(messages, ensure_ascii=False)
     size = f"{len(messages)} messages, {len(text) // 10**6} MB"
     for estimate, limit in (("runs", 10.0), ("chars3", 1.0)):
         for name in ("recall", "whole_rounds", "clip_errors", "digest"):
@@ -107,6 +104,21 @@ def replays(quick: bool) -> Iterator[Row]:
                 tracer.message(0, message)
         yield ratio("compare, 12 policies / 1, without evidence", lambda: compared(path, POLICIES),
                     lambda: compared(path, ["published"]), 4.0, 1 if quick else 3)
+
+
+def digests(quick: bool) -> Iterator[Row]:
+    """A digest of a history of 200,000 tokens, its words and lines known, against 50 ms."""
+    recording = Recording("bench", "bench", session(310), estimator("runs"))
+    index = HistoryIndex(recording.messages).grow()
+    for window in (64_000,) if quick else (32_000, 64_000, 128_000):
+        trial = Trial(recording, find_policy("digest"), window, [])
+        took = []
+        for _ in range(REPEATS):
+            trial.begin(index)
+            took.append(timed(lambda: trial.step(1, 0, recording.messages)) / .05)
+        middle = statistics.median(took)
+        yield Row(f"digest of {sum(recording.tokens)} tokens, window {window}",
+                  f"{middle * 50:.1f} ms", "50 ms", middle, min(took), max(took), 1.0)
 
 
 def compared(path: Path, policies: Sequence[str]) -> list[Result]:
@@ -151,54 +163,13 @@ def scaled(quick: bool) -> Iterator[Row]:
               f"{others[-1].file / 1e6:.0f} MB", share, share, share, None if quick else 5.0)
 
 
-def small_parts() -> Iterator[Row]:
-    """Estimator, trace, memory, start of the program."""
-    messages = session(1_000)
-    text = "\n".join(message["content"] for message in messages)
-    runs = estimator("runs")
-    rates = [len(text) / 1e6 / timed(lambda: runs.text(text)) for _ in range(REPEATS)]
-    yield Row("estimator, seconds for 50 MB", f"{statistics.median(rates):.0f} MB/s", "50 MB/s",
-              50 / statistics.median(rates), 50 / max(rates), 50 / min(rates), 1.0)
-
-    def traced() -> None:
-        out = io.StringIO()
-        tracer = Tracer(lambda record: out.write(line(record)) and None)
-        for message in messages:
-            tracer.message(0, message)
-
-    yield ratio("trace / json.dumps and write", traced, lambda: io.StringIO().writelines(
-        json.dumps(message, ensure_ascii=False) + "\n" for message in messages), None)
-    yield memory()
-    for name, words in (("import mini_agent", ["-c", "import mini_agent"]),
-                        ("mini-agent --help", ["-m", "mini_agent", "--help"])):
-        yield ratio(f"{name} / python3 -c pass", lambda: python(*words),
-                    lambda: python("-c", "pass"), 3.0, clock=time.perf_counter)
-
-
-def memory() -> Row:
-    """What governing takes beside the messages, in MB, at 10,000 messages."""
-    messages = session(10_000)
-    tracemalloc.start()
-    recording = Recording("bench", "bench", messages, estimator("runs"))
-    trial = Trial(recording, find_policy("clip"), 64_000, [])
-    replay(recording, [trial])
-    used = tracemalloc.get_traced_memory()[0] / 1e6
-    tracemalloc.stop()
-    return Row("extra memory / 5 MB, 10000 messages", f"{used:.1f} MB",
-               f"{used * 1e6 / len(messages):.0f} bytes a message", used / 5, used / 5, used / 5, 1.0)
-
-
-def python(*words: str) -> None:
-    """Run Python once and wait."""
-    subprocess.run([sys.executable, *words], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-
-
 def all_rows(quick: bool) -> Iterator[Row]:
     """Every row, as it is measured."""
     yield from small_parts()
     yield from counted(quick)
     yield from governed_steps(quick)
     yield growth(quick)
+    yield from digests(quick)
     yield from replays(quick)
     yield from scaled(quick)
 
