@@ -4,7 +4,8 @@
                                 [--traces FOLDER]
 
 Prints the table of all policies at each window, and what it says of the digest: session
-by session against the best known policies, and what each part of it is worth. Writes
+by session against the best known policies, what each part of it is worth, what settings
+keep that were chosen on other sessions, and the second halves of the sessions. Writes
 evidence.svg (cost against far recall) and evidence.html (the table, sortable) into the
 traces folder. The same sessions give the same bytes.
 """
@@ -15,6 +16,7 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from fresh import TRACES
@@ -22,37 +24,46 @@ from fresh import TRACES
 from mini_agent.cli import guarded
 from mini_agent.columns import columns_of, write_rows
 from mini_agent.disk import write_file
-from mini_agent.lab.compare import Plan, compare
+from mini_agent.lab.compare import Plan, Result, compare
 from mini_agent.lab.frontier import frontier_svg
+from mini_agent.lab.heldout import HeldOut, second_halves
 from mini_agent.lab.page import render
 from mini_agent.lab.pagedata import page_data
 from mini_agent.lab.progress import ProgressLine
 from mini_agent.lab.sources import find_sources
-from mini_agent.lab.study import POLICIES, Study
+from mini_agent.lab.study import KNOWN, POLICIES, Study
 from mini_agent.lab.summary import counts
 from mini_agent.lab.tables import summary_table
+from mini_agent.lab.variants import GRID
 
 WINDOWS = "16000,32000,64000"
 
 
-def study_of(folder: str, windows: tuple[int, ...], jobs: int) -> Study:
-    """Every session of a folder under every policy."""
+def results_of(folder: str, plan: Plan, jobs: int) -> list[Result]:
+    """Every session of a folder, as far as it could be read, under the policies of a plan."""
     sources = find_sources([folder])
     line = ProgressLine(sum(source.size for source in sources), sys.stderr, time.monotonic)
     try:
-        results = list(compare(sources, Plan(POLICIES, windows), jobs, line))
+        return [result for result in compare(sources, plan, jobs, line) if "rows" in result]
     finally:
         line.end()
-    return Study([result for result in results if "rows" in result])
 
 
-def write(study: Study, command: str, traces: Path) -> list[Path]:
-    """The picture and the page; only the sessions that count are in the page."""
+def said_of(study: Study, folder: str, windows: tuple[int, ...], jobs: int) -> Iterator[str]:
+    """What the table does not say, and what comes of other cuts of the same sessions."""
+    yield from study.sentences()
+    yield from HeldOut(results_of(folder, Plan(tuple(GRID), windows), jobs)).sentences(study)
+    yield from second_halves(Study(results_of(
+        folder, Plan((*KNOWN, "digest"), windows, half=True), jobs)))
+
+
+def write(study: Study, said: list[str], command: str, traces: Path) -> list[Path]:
+    """The picture, and the page with what is said; in it only the sessions that count."""
     data = page_data(command, "runs", (), study.results)
     kept = {(result["session"], window) for result in study.results for window in study.windows
             if counts(result, window)}
     data["rows"] = [row for row in data["rows"] if (row["session"], row["window"]) in kept]
-    data["notes"] = [*data["notes"], *study.sentences()]
+    data["notes"] = [*data["notes"], *said]
     written = []
     for name, text in (("evidence.svg", frontier_svg(study)), ("evidence.html", render(data))):
         written.append(traces / name)
@@ -70,18 +81,19 @@ def main() -> int:
     parser.add_argument("--traces", type=Path, default=TRACES, help="where the picture goes")
     options = parser.parse_args()
     windows = tuple(map(int, options.windows.split(",")))
-    study = study_of(options.folder, windows, options.jobs)
+    study = Study(results_of(options.folder, Plan(POLICIES, windows), options.jobs))
     if not study.windows:
         print("no session counts at these windows: it takes 20 calls, a history over 1.15 "
               "windows, and a head under 40 % of one", file=sys.stderr)
         return 2
     write_rows(summary_table(study.summary, columns_of(sys.stdout)), sys.stdout)
-    for sentence in study.sentences():
-        if sentence.startswith("Window"):
+    said = list(said_of(study, options.folder, windows, options.jobs))
+    for sentence in said:
+        if sentence.endswith(":"):
             print()
-        write_rows([sentence if sentence.startswith("Window") else f"  {sentence}"], sys.stdout)
+        write_rows([sentence if sentence.endswith(":") else f"  {sentence}"], sys.stdout)
     command = f"python3 scripts/evidence.py {options.folder} --windows {options.windows}"
-    for path in write(study, command, options.traces):
+    for path in write(study, said, command, options.traces):
         print(f"\nwritten: {path}")
     return 0
 

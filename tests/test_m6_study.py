@@ -100,6 +100,8 @@ class Script(FolderTest):
         for name in POLICIES:
             self.assertRegex(made.stdout, rf"(?m)^{name} +1 ")
         self.assertIn("Window 3000, 1 sessions that count:", made.stdout)
+        self.assertIn("\nHeld out:\n  it takes two sessions that count\n", made.stdout)
+        self.assertIn("\nSecond halves of the sessions", made.stdout)
         self.assertIn("<svg", (self.folder / "traces" / "evidence.svg").read_text("utf-8"))
         page = (self.folder / "traces" / "evidence.html").read_text("utf-8")
         self.assertIn("digest_no_coverage", page)

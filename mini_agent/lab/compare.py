@@ -22,6 +22,7 @@ from ..compression.budget import make_budget
 from ..errors import MiniAgentError, UsageError
 from ..tokens import estimator
 from .extremes import check_names, lab_policy
+from .halves import second_half
 from .measures import Tally
 from .pagedata import Film, page_session
 from .recording import Recording
@@ -39,7 +40,7 @@ Progress = Callable[[float], None]
 class Plan:
     """What is asked of every session. Windows in tokens; `grid` are further windows
     that only the page shows; `evidence` off leaves its columns empty; task files are run
-    in a copy of `workspace`."""
+    in a copy of `workspace`; `half`: of each session only the second half is replayed."""
 
     policies: tuple[str, ...]
     windows: tuple[int, ...]
@@ -50,6 +51,7 @@ class Plan:
     page: bool = False
     grid: tuple[int, ...] = ()
     workspace: str = ""
+    half: bool = False
 
     def check(self) -> None:
         """`UsageError` where a name or a window is wrong."""
@@ -89,7 +91,8 @@ def _part(progress: Progress, at: int, parts: int) -> Progress:
 def result_of(session: Session, source: Source, plan: Plan, progress: Progress) -> Result:
     """The result of one session: one pass through its history."""
     name = source.name + session.name.removeprefix(source.path.rpartition("/")[2])
-    recording = Recording(name, session.format, session.messages, estimator(plan.estimator))
+    messages = second_half(session.messages) if plan.half else session.messages
+    recording = Recording(name, session.format, messages, estimator(plan.estimator))
     tallies, films, trials = {}, [], []
     for window in (*plan.windows, *(plan.grid if plan.page else ())):
         for policy_name in plan.names:

@@ -19,7 +19,7 @@ from ..compression.view import Change, View
 from ..errors import UsageError
 from ..messages import groups, user
 from .recording import Recording
-from .variants import VARIANTS, variant
+from .variants import GRID, VARIANTS, variant
 
 TARGET, DIGEST = "65%", 40  # of the window: what a change comes down to, what its message may have
 
@@ -114,7 +114,7 @@ EXTREMES: Mapping[str, type[Oracle] | type[BagOfWords]] = {
 
 def lab_policy(name: str, recording: Recording) -> Policy:
     """The policy of that name for this session: of the house, or one that only the lab has."""
-    if name in VARIANTS:
+    if name in VARIANTS or name in GRID:
         return variant(name)
     if name not in EXTREMES:
         return find_policy(name)
@@ -124,7 +124,7 @@ def lab_policy(name: str, recording: Recording) -> Policy:
 
 def check_names(names: Sequence[str]) -> None:
     """`UsageError` with close names where one of `names` is no policy."""
-    known = [*policy_names(), *EXTREMES, *VARIANTS]
+    known = [*policy_names(), *EXTREMES, *VARIANTS, *GRID]
     for name in names:
         if name.endswith(".json"):
             find_policy(name)  # what is wrong in the file is said before anything runs

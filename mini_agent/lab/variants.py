@@ -1,7 +1,8 @@
 """Milestone 6: the digest with a part of it switched off, to see what each is worth.
 
 Only the lab has these: a name says what `digest` is without, or what was tried with it
-and did not help. What a part is worth is the difference to `digest` itself.
+and did not help. What a part is worth is the difference to `digest` itself. `GRID` are
+its settings that `heldout.py` chooses among.
 """
 
 from __future__ import annotations
@@ -24,12 +25,16 @@ VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "digest_clip_first": ("old results are clipped before a digest is made", {}),
     "digest_clear_first": ("old results become placeholders before a digest is made", {}),
 }
+GRID: Mapping[str, Mapping[str, Any]] = {  # the target, a digest, a result, in % of the window
+    f"digest_{target}_{digest}_{share:g}": {
+        "target": f"{target}%", "digest": digest / 100, "share": share / 100}
+    for target in (65, 75) for digest in (40, 50) for share in (6.25, 10)}
 FIRST = {"digest_clip_first": "tool_result_clipping", "digest_clear_first": "tool_result_clearing"}
 
 
 def variant(name: str) -> Policy:
-    """The policy of that name, one of `VARIANTS`."""
-    about, settings = VARIANTS[name]
+    """The policy of that name, one of `VARIANTS` or `GRID`."""
+    about, settings = VARIANTS.get(name) or ("other settings", GRID[name])
     policy = with_settings(find_policy("digest"), settings, name)
     ladder = policy.ladder
     if name == "digest_no_admission":

@@ -1,0 +1,106 @@
+"""Milestone 6: the digest on sessions that its settings were not chosen on.
+
+The settings that ship were chosen on recorded sessions, and measured on the same ones
+they look better than they are. Here each session is left out once: of a small grid
+(`variants.GRID`) the settings that keep most in context on all *other* sessions, at all
+windows together, of equals the cheapest, are measured on the one left out. `second_halves`
+are another cut of the same sessions: no new ones, but other histories. What is left out:
+the table of chances, which was counted on sessions of which these are a part.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import fsum
+from typing import Any
+
+from .study import CONTEXT, FAR, Pair, Study, told
+from .summary import Row, counts, interval, mean
+from .variants import GRID
+
+SHIPPED = "digest_75_50_10"
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """`results` of `compare.compare` over a folder of sessions, under all of `GRID`."""
+
+    results: Sequence[dict[str, Any]]
+
+    @cached_property
+    def rows(self) -> dict[tuple[str, int, str], Row]:
+        """By session, window and settings; only of sessions that count there."""
+        return {(result["session"], row["window"], row["policy"]): row
+                for result in self.results for row in result["rows"]
+                if row["policy"] in GRID and counts(result, row["window"])
+                and row[CONTEXT] is not None}
+
+    @cached_property
+    def chosen(self) -> dict[str, str]:
+        """By session the settings that are best on all others; {} where there are none."""
+        names = list(dict.fromkeys(session for session, _, _ in self.rows))
+        return {left_out: max(GRID, key=lambda settings: self._worth(left_out, settings))
+                for left_out in names if len(names) > 1}
+
+    def _worth(self, left_out: str, settings: str) -> tuple[float, float]:
+        others = [row for (session, _, policy), row in self.rows.items()
+                  if session != left_out and policy == settings]
+        return fsum(row[CONTEXT] for row in others), -fsum(row["cost"] for row in others)
+
+    def cell(self, window: int, shipped: bool = False) -> list[tuple[str, Row]]:
+        """(session, row) of each session that counts at a window, under the settings that
+        were chosen without it, or under those that ship."""
+        return [(session, self.rows[session, window, SHIPPED if shipped else settings])
+                for session, settings in self.chosen.items()
+                if (session, window, SHIPPED) in self.rows]
+
+    def sentences(self, study: Study) -> Iterator[str]:
+        """What was chosen, what came of it, and how far that is from the best known policy."""
+        if not self.chosen:
+            yield "Held out:"
+            yield "it takes two sessions that count"
+            return
+        picked = Counter(self.chosen.values()).most_common()
+        yield (f"Held out, settings (target, digest, cut result, in % of the window) chosen for "
+               f"each session on the others, of {len(GRID)}; so many times: "
+               + ", ".join(f"{name.removeprefix('digest_')} {times}" for name, times in picked)
+               + ":")
+        for window in study.windows:
+            for name, found in (("held out", self.cell(window)),
+                                (f"as shipped, {SHIPPED.removeprefix('digest_')}",
+                                 self.cell(window, shipped=True))):
+                yield f"window {window}, {name}: {_figures([row for _, row in found])}"
+            best = study.best_known(window, CONTEXT)
+            theirs = {pair.session: pair.theirs
+                      for pair in study.pairs(window, "digest", best, CONTEXT)}
+            yield (f"window {window}, held out against {best} in context: " + told([
+                Pair(session, row[CONTEXT], theirs[session])
+                for session, row in self.cell(window) if session in theirs]))
+
+
+def _figures(rows: Sequence[Row]) -> str:
+    low, high = interval([row[CONTEXT] for row in rows])
+    between = "" if low is None else f" [{low:.3f} {high:.3f}]"
+    return (f"{mean(row[CONTEXT] for row in rows) or 0:.3f}{between} in context, "
+            f"{mean(row[FAR] for row in rows) or 0:.3f} far recall, "
+            f"{mean(row['cost'] for row in rows) or 0:.3f} cost")
+
+
+def second_halves(study: Study) -> Iterator[str]:
+    """What is said of the second halves of sessions, each as a session of its own."""
+    yield "Second halves of the sessions, each as a session of its own:"
+    if not study.windows:
+        yield "none counts at these windows"
+    for window in study.windows:
+        best, near = study.best_known(window, CONTEXT), study.near(window, "digest")
+        row = study.cell(window, "digest")
+        yield (f"window {window}, {row['sessions']} count: digest {row[CONTEXT] or 0:.3f} in "
+               f"context, {row[FAR] or 0:.3f} far recall, {study.paid(window, 'digest'):.3f} cost"
+               + (f" (cheapest known within 10 points: {near[0]}, "
+                  f"{study.paid(window, near[0]):.3f})"
+                  if near else ""))
+        yield (f"window {window}, digest against {best} in context: "
+               f"{told(study.pairs(window, 'digest', best, CONTEXT))}")
