@@ -18,7 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -182,7 +182,8 @@ def profile(row: Row, out: TextIO) -> None:
     pstats.Stats(profiler, stream=out).strip_dirs().sort_stats("tottime").print_stats(12)
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None,
+         measure: Callable[[bool], Iterable[Row]] = all_rows) -> int:
     """Print the table; 1 if a median is over its limit."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print a list of rows")
@@ -192,7 +193,7 @@ def main(arguments: list[str] | None = None) -> int:
     rows = []
     if not options.json:
         print(f"{'':<46}{'subject':>12}{'floor':>16}{'ratio':>9}  spread, limit")
-    for row in all_rows(options.quick):
+    for row in measure(options.quick):
         rows.append(row)
         if not options.json:
             limit = "" if row.limit is None else f", at most {row.limit:g}"

@@ -71,7 +71,7 @@ def count(texts: list[str], tools: Path) -> tuple[dict[str, str], list[dict[str,
 
 def main() -> int:
     """Count all samples; one line a sample, so that a difference can be read."""
-    parser = argparse.ArgumentParser(description="recount the token samples")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tools", type=Path, required=True, metavar="DIR",
                         help="folder with venv/ and node_modules/")
     folder = parser.parse_args().tools.resolve()

@@ -8,6 +8,7 @@ them one after the other. Prints the output of modules that fail, and the count.
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -65,10 +66,12 @@ def results(wanted: list[str]) -> Iterator[Result]:
         yield from pool.map(run, wanted)
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
     """Run the modules; 1 if any test failed, or none was there."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("modules", nargs="*", metavar="MODULE", help="as tests.test_m1_loop")
     ran = skipped = wrong = 0
-    for result in results(arguments or modules()):
+    for result in results(parser.parse_args().modules or modules()):
         ran, skipped, wrong = ran + result.ran, skipped + result.skipped, wrong + result.wrong
         print(f"{result.module:<38}{result.ran:>5} tests {result.seconds:>7.1f} s"
               + (f", {result.skipped} skipped" if result.skipped else "")
@@ -82,4 +85,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""Milestone 8: the scripts that measure and prove, as far as a result of theirs has no noise."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import unittest
+from contextlib import redirect_stdout
+
+from mini_agent.messages import calls_of, pairing_faults, text_of
+
+from .support import ROOT, SCRIPTS, command
+
+
+class ScriptsTest(unittest.TestCase):
+    """All of them."""
+
+    def test_each_says_what_it_is_for(self) -> None:
+        """`--help` of each that can be started begins with its own first words."""
+        for path in sorted(SCRIPTS.glob("*.py")):
+            source = path.read_text(encoding="utf-8")
+            if "__main__" not in source or path.name == "test_browser.py":  # unittest's own help
+                continue
+            with self.subTest(path.name):
+                done = command(f"scripts/{path.name}", "--help")
+                self.assertEqual((0, ""), (done.returncode, done.stderr))
+                self.assertIn(source.partition('"""')[2].split()[0], done.stdout)
+
+    def test_a_module_is_run_and_counted_and_one_that_is_not_there_fails(self) -> None:
+        """The numbers are those of unittest; the status is 1 where anything failed."""
+        there = unittest.defaultTestLoader.loadTestsFromName("tests.test_m3_aging")
+        done = command("scripts/run_tests.py", "tests.test_m3_aging")
+        self.assertEqual(0, done.returncode)
+        self.assertTrue(done.stdout.endswith(
+            f"{there.countTestCases()} passed, 0 failed, 0 skipped\n"), done.stdout)
+        done = command("scripts/run_tests.py", "tests.test_m3_aging", "tests.test_no_such")
+        self.assertEqual(1, done.returncode)
+        self.assertIn("No module named 'tests.test_no_such'", done.stdout)
+
+    def test_a_comparison_is_measured_in_a_process_of_its_own(self) -> None:
+        """A row a session: its steps, and numbers that are more than nothing."""
+        done = command("scripts/scaling.py", "--steps", "5,10")
+        rows = [line.split() for line in done.stdout.splitlines()[2:]]
+        self.assertEqual(["5", "10"], [row[0] for row in rows])
+        self.assertTrue(all(float(row[2]) > 0 and float(row[4]) > 1 for row in rows), rows)
+
+
+class BenchTest(unittest.TestCase):
+    """The bench, without its measurements."""
+
+    def setUp(self) -> None:
+        sys.path.insert(0, str(SCRIPTS))
+        self.addCleanup(sys.path.remove, str(SCRIPTS))
+
+    def test_a_row_is_the_median_of_its_pairs(self) -> None:
+        """And the spread from the least to the most; over its limit it is not met."""
+        from ratios import row_of
+
+        row = row_of("a step", [(2.0, 1.0), (8.0, 1.0), (9.0, 3.0)], 2.9)
+        self.assertEqual((3.0, 2.0, 8.0), (row.ratio, row.low, row.high))
+        self.assertFalse(row.met)
+        self.assertTrue(row_of("a step", [(2.0, 1.0)]).met)
+
+    def test_a_row_over_its_limit_fails_the_run(self) -> None:
+        """It says so in its line, and `--json` is a list of rows."""
+        from bench import main
+        from ratios import row_of
+
+        rows = [row_of("fast", [(1.0, 2.0)], 1.0), row_of("slow", [(3.0, 2.0)], 1.0)]
+        for shown, status in ((rows, 1), (rows[:1], 0)):
+            with redirect_stdout(io.StringIO()) as out:
+                self.assertEqual(status, main([], lambda quick: shown))
+        self.assertNotIn("OVER", out.getvalue())
+        with redirect_stdout(io.StringIO()) as out:
+            self.assertEqual(1, main(["--json"], lambda quick: rows))
+        self.assertEqual([True, False], [row["met"] for row in json.loads(out.getvalue())])
+
+    def test_the_made_session_is_as_recorded_ones_are(self) -> None:
+        """The same for the same seed, calls with their results, a third of it arguments."""
+        from made import session
+
+        made = session(402, seed=3)
+        self.assertEqual(made, session(402, seed=3))
+        self.assertEqual((402, []), (len(made), list(pairing_faults(made))))
+        whole = sum(len(text_of(message)) for message in made)
+        said = sum(len(str(call["arguments"])) for message in made for call in calls_of(message))
+        self.assertAlmostEqual(4_700 * 200 / whole, 1, delta=.1)
+        self.assertTrue(.2 < said / whole < .4, said / whole)
+
+
+if __name__ == "__main__":
+    unittest.main()
