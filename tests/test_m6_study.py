@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import unittest
 import xml.etree.ElementTree as ElementTree
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from mini_agent.compression.policies import ALWAYS, differing, find_policy
 from mini_agent.lab.extremes import check_names
 from mini_agent.lab.frontier import frontier_svg, on_frontier
+from mini_agent.lab.labels import Label, Point, long, placed
 from mini_agent.lab.study import KNOWN, OURS, POLICIES, Pair, Study, told
 from mini_agent.lab.variants import VARIANTS, variant
 from mini_agent.messages import Message
@@ -84,6 +86,49 @@ class StudyTest(unittest.TestCase):
         self.assertEqual(len(dots), len(KNOWN) + len(OURS))
         self.assertEqual(on_frontier({"clip": (.5, .8), "layered": (.5, .7), "naive": (.4, .6),
                                       "digest": (.1, .9)}), {"clip", "naive"})
+
+
+class LabelsTest(unittest.TestCase):
+    """Names in a picture."""
+
+    def placed(self, seed: int, names: int, dots: int) -> tuple[list[Label], list[Point]]:
+        """Labels of the first of so many dots of chance."""
+        chance = random.Random(seed)
+        points = [Point(chance.uniform(0, 340), chance.uniform(0, 380)) for _ in range(dots)]
+        return placed([(chance.choice(KNOWN), dot) for dot in points[:names]], points, 340, 380), points
+
+    def test_no_name_lies_on_another_on_a_dot_or_on_a_line(self) -> None:
+        """A dozen names among thirty dots, all within the panel, the same each time."""
+        for seed in range(8):
+            labels, dots = self.placed(seed, 12, 30)
+            self.assertEqual(labels, self.placed(seed, 12, 30)[0])
+            for at, label in enumerate(labels):
+                self.assertFalse([dot for dot in dots if label.holds(dot)], seed)
+                for other in labels[:at]:
+                    self.assertFalse(label.meets(other), seed)
+                    self.assertFalse(any(map(other.holds, label.line())), seed)
+                self.assertTrue(0 <= label.x <= 340 - long(label.name) and 0 <= label.y <= 380)
+
+    def test_a_name_stands_at_its_dot_where_there_is_room(self) -> None:
+        """To the right; to the left at the right edge; below where a dot is in the way."""
+        dot, right = Point(100, 100), Point(330, 100)
+        for named, dots, x, y in ((dot, [dot], 112, 100), (right, [right], 318 - long("clip"), 100),
+                                  (dot, [dot, Point(120, 100), Point(80, 100)], 112, 111)):
+            label, = placed([("clip", named)], dots, 340, 380)
+            self.assertEqual((x, y), (label.x, label.y))
+
+    def test_where_nothing_is_free_it_stands_there_all_the_same(self) -> None:
+        """In a panel full of dots."""
+        dots = [Point(x, y) for x in range(0, 60, 5) for y in range(0, 60, 5)]
+        self.assertEqual([Label("clip", dots[0], 12, 0)], placed([("clip", dots[0])], dots, 60, 60))
+
+    def test_policies_with_one_dot_share_a_label(self) -> None:
+        """Two of them are named, the others counted."""
+        for best, expected in (({"clip": .9, "naive": .9}, "naive, clip"),
+                               ({name: .9 for name in KNOWN[:9]}, f"{KNOWN[0]}, {KNOWN[1]} and 7 more")):
+            root = ElementTree.fromstring(frontier_svg(Study([result(0, **best)])))
+            names = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+            self.assertIn(expected, names)
 
 
 class Script(FolderTest):

@@ -12,11 +12,11 @@ from math import ceil, floor
 from string import Template
 from xml.sax.saxutils import escape
 
+from .labels import Label, Point, long, placed
 from .study import FAR, KNOWN, OURS, Study
 
 WIDTH, HEIGHT, LEFT, TOP, GAP = 340, 380, 48, 58, 44  # pixels of a panel, margins, between two
 OURS_COLOR, KNOWN_COLOR, QUIET = "#1f6fd0", "#b3261e", "#777777"
-CLEAR, APART = 12, 110  # pixels between two labels, down and across
 _PAGE = Template("""\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 $width $height" font-family="sans-serif" \
 font-size="11">
@@ -46,20 +46,22 @@ def frontier_svg(study: Study) -> str:
 
 def _panel(number: int, title: str, points: dict[str, tuple[float, float]], right: float,
            bottom: float) -> str:
-    def place(cost: float, far: float) -> tuple[float, float]:
-        return cost / right * WIDTH, (1 - (far - bottom) / (1 - bottom)) * HEIGHT
-
-    ours = [place(*points[name]) for name in OURS if name in points]
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in ours)
+    dots = {name: Point(cost / right * WIDTH, (1 - (far - bottom) / (1 - bottom)) * HEIGHT)
+            for name, (cost, far) in points.items()}
+    line = " ".join(f"{dots[name].x:.1f},{dots[name].y:.1f}" for name in OURS if name in dots)
+    named: dict[Point, list[str]] = {}
+    for name in sorted((name for name in dots if name in OURS or name in on_frontier(points)),
+                       key=lambda name: (name not in OURS, dots[name].y)):
+        named.setdefault(dots[name], []).append(name)
     return "\n".join([
         f'<g transform="translate({LEFT + number * (WIDTH + GAP)},{TOP})">',
         f'<text y="-10" font-weight="bold" fill="#222222">{escape(title)}</text>',
         f'<path d="M0 0V{HEIGHT}H{WIDTH}" fill="none" stroke="#444444"/>',
         *_axes(right, bottom),
         f'<polyline points="{line}" fill="none" stroke="{OURS_COLOR}" stroke-width="1.5"/>',
-        *_labels([(name, *place(*points[name])) for name in points
-                  if name in OURS or name in on_frontier(points)]),
-        *(_dot(name, *place(*point), name in OURS) for name, point in points.items()),
+        *map(_label, placed([(_joined(names), dot) for dot, names in named.items()],
+                              list(dots.values()), WIDTH, HEIGHT)),
+        *(_dot(name, *dot, name in OURS) for name, dot in dots.items()),
         "</g>"])
 
 
@@ -80,17 +82,17 @@ def _dot(name: str, x: float, y: float, ours: bool) -> str:
             f"<title>{escape(name)}</title></circle>")
 
 
-def _labels(named: Sequence[tuple[str, float, float]]) -> Iterator[str]:
-    """A name right of its dot, moved down where it would lie on another; a line leads there."""
-    taken: list[tuple[float, float]] = []
-    for name, x, y in sorted(named, key=lambda item: (item[2], -item[1])):
-        left, at = x + 12, y
-        while any(abs(at - other) < CLEAR and abs(left - where) < APART for where, other in taken):
-            at += 1
-        taken.append((left, at))
-        yield (f'<path d="M{x:.1f} {y:.1f}L{left - 2:.1f} {at:.1f}" stroke="#bbbbbb"/>'
-               f'<text x="{left:.1f}" y="{at + 4:.1f}" '
-               f'fill="{OURS_COLOR if name in OURS else QUIET}">{escape(name)}</text>')
+def _joined(names: Sequence[str]) -> str:
+    """The names of policies with one and the same dot."""
+    return ", ".join(names) if len(names) < 3 else f"{names[0]}, {names[1]} and {len(names) - 2} more"
+
+
+def _label(label: Label) -> str:
+    """A name, and a line that leads there from its dot."""
+    color = OURS_COLOR if label.name.split(", ")[0] in OURS else QUIET
+    return (f'<path d="M{label.dot.x:.1f} {label.dot.y:.1f}L{label.end.x:.1f} {label.end.y:.1f}" '
+            f'stroke="#bbbbbb"/><text x="{label.x:.1f}" y="{label.y + 4:.1f}" '
+            f'textLength="{long(label.name):.1f}" lengthAdjust="spacingAndGlyphs" fill="{color}">{escape(label.name)}</text>')
 
 
 def on_frontier(points: dict[str, tuple[float, float]]) -> set[str]:

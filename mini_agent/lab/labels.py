@@ -1,0 +1,115 @@
+"""Milestone 6: names beside the dots of a picture, none on another or on a dot.
+
+A rule, and no chance: one after the other, a name stands as near to its dot as there is
+room, beside it before over and under it, further down before further up. A line leads there.
+What is left out: names for which there is no room at all; they stand at their dot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import dist, inf
+from typing import NamedTuple
+
+LINE = 12               # pixels from one line to the next
+AWAY = 12               # pixels from a dot to its name
+RADIUS = 5              # of a dot, with some air
+# how much of a name is left of its dot, pixels to the right of that, pixels that this is worth
+SIDES = ((0, AWAY, 0), (1, -AWAY, 8), (.5, 0, 16), (0, 5 * AWAY, 40), (1, -5 * AWAY, 50))
+CROSSED = 30            # pixels that a dot under a line is worth
+POINTS = 12             # of a leading line that are looked at
+LETTER = 6.1            # pixels of most letters of 11, as Helvetica has them, and of others:
+OTHERS = {"i": 2.4, "j": 2.4, "l": 2.4, "f": 3.1, "t": 3.1, " ": 3.1, ",": 3.1, "r": 3.7, "c": 5.5,
+          "k": 5.5, "s": 5.5, "v": 5.5, "x": 5.5, "y": 5.5, "z": 5.5, "w": 7.9, "m": 9.2}
+
+
+def long(name: str) -> float:
+    """Pixels from the beginning of a name to its end."""
+    return sum(OTHERS.get(letter, LETTER) for letter in name)
+
+
+class Point(NamedTuple):
+    """A place in the picture, in pixels."""
+
+    x: float
+    y: float
+
+
+class Label(NamedTuple):
+    """A name with its dot; `x` and `y` are the middle of its left edge."""
+
+    name: str
+    dot: Point
+    x: float
+    y: float
+
+    @property
+    def end(self) -> Point:
+        """Where the line from the dot ends: at the nearest edge of the name."""
+        right = self.x + long(self.name)
+        if self.x < self.dot.x < right:
+            return Point(self.dot.x, self.y + (LINE / 2 if self.y < self.dot.y else -LINE / 2))
+        return Point(self.x - 2 if self.x > self.dot.x else right + 2, self.y)
+
+    def holds(self, point: Point, around: float = 0) -> bool:
+        """Whether a point is on the name, or so near to it."""
+        return (self.x - around < point.x < self.x + long(self.name) + around
+                and abs(point.y - self.y) < LINE / 2 + around)
+
+    def meets(self, other: Label) -> bool:
+        """Whether two names lie on each other."""
+        return (abs(self.y - other.y) < LINE and self.x < other.x + long(other.name)
+                and other.x < self.x + long(self.name))
+
+    def line(self) -> Iterator[Point]:
+        """Some points of the line from the dot to the name."""
+        for at in range(1, POINTS + 1):
+            yield Point(self.dot.x + (self.end.x - self.dot.x) * at / POINTS,
+                        self.dot.y + (self.end.y - self.dot.y) * at / POINTS)
+
+
+def placed(named: Iterable[tuple[str, Point]], dots: Sequence[Point], width: float,
+           height: float) -> list[Label]:
+    """A label for each name, the weightiest first, within a panel of this size; `dots` are
+    all that are drawn."""
+    taken: list[Label] = []
+    for name, dot in named:
+        at_the_dot = Label(name, dot, dot.x + AWAY, dot.y)
+        taken.append(_best(_places(name, dot, width, height), taken, dots) or at_the_dot)
+    return taken
+
+
+def _best(places: Sequence[tuple[float, Label]], taken: Sequence[Label],
+          dots: Sequence[Point]) -> Label | None:
+    """The free place that is nearest, where a dot under its line counts as well."""
+    best, least = None, inf
+    for far, label in places:
+        if far >= least:
+            break
+        if not any(_clash(label, other) for other in taken) \
+                and not any(label.holds(dot, RADIUS) for dot in dots):
+            far += CROSSED * sum(dist(dot, label.dot) > 2 * RADIUS and any(
+                dist(dot, point) < RADIUS for point in label.line()) for dot in dots)
+            if far < least:
+                best, least = label, far
+    return best
+
+
+def _places(name: str, dot: Point, width: float, height: float) -> list[tuple[float, Label]]:
+    """Where a name can stand in the panel and how far off that is, the nearest place first."""
+    size = long(name)
+    found = []
+    for down in range(-int(dot.y), int(height - dot.y) + 1):
+        for part, right, worse in SIDES:
+            left = dot.x - part * size + right
+            if not right:
+                left = min(max(left, 0), width - size)
+            if 0 <= left <= width - size:
+                found.append((abs(down) + worse, -down, Label(name, dot, left, dot.y + down)))
+    return [(far, label) for far, _, label in sorted(found)]
+
+
+def _clash(label: Label, other: Label) -> bool:
+    """Whether two names, or the line of one and the other, lie on each other."""
+    return (label.meets(other) or any(map(other.holds, label.line()))
+            or any(map(label.holds, other.line())))
