@@ -13,13 +13,14 @@ import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from .columns import WIDTH, write_rows
 from .errors import DONE, FAILED, INTERRUPTED, WRONG_USE, MiniAgentError, UsageError
 from .hostile import open_streams, printable
 from .lab.commands import add_commands as lab_commands
 from .live.commands import add_commands as live_commands
-from .live.commands import report
+from .live.commands import limit, report
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -30,8 +31,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["child"]:  # what a session starts, and nobody types
         return guarded(lambda: _child(given[1:]))
-    options = parsed(["chat", *given] if is_request(given) else given)
-    return guarded(lambda: options.command(options))
+    return guarded(lambda: run_command(["chat", *given] if is_request(given) else given))
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """Do what the arguments say; the exit status. Raises `UsageError`."""
+    options = parsed(arguments)
+    return options.command(options)
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
@@ -86,9 +92,17 @@ def _flush_nowhere() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are told as all others are."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises `UsageError` for an option that is unknown, missing or wrong."""
+        raise UsageError(message, remedy=f"see {self.prog} --help")
+
+
 def make_parser() -> argparse.ArgumentParser:
     """The parser with all commands."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="mini-agent", description="A coding agent to read, and a bench for context "
         "compression.", epilog="example: mini-agent run scripts/m1_task.json --workspace "
         "workspace/m1")
@@ -112,14 +126,16 @@ def add_command(commands: argparse._SubParsersAction, name: str, about: str, exa
 def _add_run(commands: argparse._SubParsersAction) -> None:
     parser = add_command(commands, "run", "run a task file with the scripted model",
                          "scripts/m1_task.json --workspace workspace/m1", _run)
-    parser.add_argument("task", type=Path, metavar="TASK.json")
+    parser.add_argument("task", type=Path, metavar="TASK.json",
+                        help="what is said, and what the model replies")
     parser.add_argument("--workspace", type=Path, default=Path("."), metavar="DIR",
                         help="the folder that the tools may touch (default: this one)")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="write the records there")
-    parser.add_argument("--policy", default="", help="a policy's name or JSON file, in place of the task's")
+    parser.add_argument("--policy", default="", metavar="NAME",
+                        help="a policy's name or JSON file, in place of the task's")
     parser.add_argument("--window", default="", metavar="N",
                         help="tokens, 32k for 32000, in place of the task's")
-    parser.add_argument("--max-steps", type=int, default=200, metavar="N",
+    parser.add_argument("--max-steps", type=limit, default=200, metavar="N",
                         help="give up after so many steps (default: %(default)s)")
     parser.add_argument("--depth", type=int, default=1, metavar="N", choices=range(1, 10),
                         help="generations of sub-agents, if the task has any (default: %(default)s)")
@@ -159,9 +175,8 @@ def _run(options: argparse.Namespace) -> int:
 def _child(arguments: Sequence[str]) -> int:
     from .subagents.child import main as child
 
-    parser = argparse.ArgumentParser(
-        prog="mini-agent child", description="What a sub-agent is: a JSON request in, a JSON "
-        "result out.", epilog="example: mini-agent child < request.json")
+    parser = Parser(prog="mini-agent child", description="What a sub-agent is: a JSON request "
+                    "in, a JSON result out.", epilog="example: mini-agent child < request.json")
     parser.add_argument("--attached", action="store_true")
     return child(parser.parse_args(arguments).attached)
 
@@ -169,7 +184,7 @@ def _child(arguments: Sequence[str]) -> int:
 def _add_tokens(commands: argparse._SubParsersAction) -> None:
     parser = add_command(commands, "tokens", "estimate the tokens of files, a row a file",
                          "README.md mini_agent/loop.py", _tokens)
-    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="text in UTF-8")
     parser.add_argument("--json", action="store_true", help="print a list of objects")
 
 

@@ -126,6 +126,16 @@ class BadInputTest(FolderTest):
                 self.task_refused(says, threshold=100, compression=settings)
         self.task_refused("there is no threshold", compression={"head_chars": 1})
 
+    def test_a_wrong_option_is_told_in_one_line_that_says_where_help_is(self) -> None:
+        """Missing, unknown, of another kind, out of bounds."""
+        for arguments, says in (((), "COMMAND; see mini-agent --help"),
+                                (("run",), "TASK.json; see mini-agent run --help"),
+                                (("check", "x", "--frob"), "unrecognized arguments: --frob; see"),
+                                (("show", "x", "--step", "y"), "--step: invalid int value: 'y'; see"),
+                                (("run", "x", "--max-steps", "0"), "--max-steps: 0 is no limit; give")):
+            with self.subTest(says):
+                self.refused(*arguments, says=says)
+
     def test_a_mistyped_command_is_shown_those_that_can_be_typed(self):
         """What a session starts for itself is not among them."""
         done = mini_agent("comparee", "workspace/sessions")

@@ -31,13 +31,15 @@ def _add_show(commands: Any, add: Add) -> None:
     parser.add_argument("trace", metavar="TRACE",
                         help="a trace (TRACE#2 is its sub-agent 2), or a session of another agent")
     parser.add_argument("--step", type=int, metavar="N", help="all that was sent at this step")
-    parser.add_argument("--diff", action="store_true", help="only what changed since the last")
+    parser.add_argument("--diff", action="store_true",
+                        help="only what changed since the step before")
     _add_replay(parser)
 
 
 def _add_replay(parser: argparse.ArgumentParser) -> None:
     """The options of a command that may replay the session first."""
-    parser.add_argument("--policy", default="", help="replay the session under this policy first")
+    parser.add_argument("--policy", default="", metavar="NAME",
+                        help="replay the session under this policy first")
     parser.add_argument("--window", metavar="N", default="32k",
                         help="the window of the replay (default: %(default)s)")
     parser.add_argument("--workspace", default="", metavar="DIR",
@@ -95,12 +97,16 @@ def _add_compare(commands: Any, add: Add) -> None:
                         "(with --shard: keep what the page of --merge needs)")
     parser.add_argument("--jobs", type=int, default=1, metavar="N",
                         help="work on so many files at a time (default: %(default)s)")
-    parser.add_argument("--shard", metavar="K/N", help="do the Kth of N shares, print it as JSON")
-    parser.add_argument("--merge", nargs="+", metavar="SHARE", help="put shares together")
-    parser.add_argument("--max-peak", type=int, metavar="N", help="fail over so many tokens")
-    parser.add_argument("--min-recall", type=float, metavar="X", help="fail under this far recall")
+    parser.add_argument("--shard", metavar="K/N",
+                        help="compare share K of N of the files; print it as JSON, for --merge")
+    parser.add_argument("--merge", nargs="+", metavar="SHARE",
+                        help="put all shares together, as if one call had made them")
+    parser.add_argument("--max-peak", type=int, metavar="N",
+                        help="exit with 1 if a request has more tokens")
+    parser.add_argument("--min-recall", type=float, metavar="X",
+                        help="exit with 1 if far recall is lower, 0 to 1")
     parser.add_argument("--fail-on", default="", metavar="A,B",
-                        help="fail on any of lost-fact, law, overflow")
+                        help="exit with 1 on any of lost-fact, law, overflow")
 
 
 def _compare(options: argparse.Namespace) -> int:
@@ -150,7 +156,8 @@ def _why(options: argparse.Namespace) -> int:
 def _add_check(commands: Any, add: Add) -> None:
     parser = add(commands, "check", "find what is wrong in transcripts and traces",
                  "traces/m3-trace.jsonl", _check)
-    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("files", nargs="+", metavar="FILE",
+                        help="a trace, or a session of another agent")
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -168,7 +175,7 @@ def _check(options: argparse.Namespace) -> int:
 def _add_convert(commands: Any, add: Add) -> None:
     parser = add(commands, "convert", "make a trace of another agent's log",
                  "workspace/sessions/rename.json --trace traces/rename.jsonl", _convert)
-    parser.add_argument("file", metavar="FILE")
+    parser.add_argument("file", metavar="FILE", help="the log of another agent")
     parser.add_argument("--trace", metavar="OUT", help="write it there (default: print it)")
     parser.add_argument("--session", type=int, default=1, metavar="N",
                         help="which one, where a file has several (default: %(default)s)")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..loop import Outcome
     from .wiring import Wiring
 
+DEFAULT_POLICY = "digest"  # of a session for which none is named
 Add = Callable[..., argparse.ArgumentParser]  # cli.add_command
 
 def add_commands(commands: Any, add: Add) -> None:
@@ -33,8 +34,8 @@ def add_commands(commands: Any, add: Add) -> None:
     _add_options(parser)
     parser = add(commands, "resume", "go on with a session from its trace",
                  "traces/session.jsonl", _resume)
-    parser.add_argument("trace", type=Path, metavar="TRACE")
-    parser.add_argument("request", nargs="?", metavar="REQUEST", help="say this, and end then")
+    parser.add_argument("trace", type=Path, metavar="TRACE", help="what a session has written")
+    parser.add_argument("request", nargs="?", metavar="REQUEST", help="say this alone, then end")
     _add_options(parser, resumed=True)
 
 
@@ -44,17 +45,19 @@ def _add_options(parser: argparse.ArgumentParser, resumed: bool = False) -> None
         help="the folder that the tools may touch (default: this one)")
     if not resumed:
         add("--trace", type=Path, metavar="FILE", help="keep the session there")
-    add("--policy", default="", metavar="NAME", help="how the window is kept small")
+    add("--policy", default="", metavar="NAME", help="how the window is kept small (default: "
+        f"{'as before' if resumed else DEFAULT_POLICY}; see mini-agent policies)")
     add("--window", default="", metavar="N", help="the model's window in tokens, as 32000 or 32k")
-    add("--model", default="", metavar="NAME", help="which one (default: MINI_AGENT_MODEL)")
+    add("--model", default="", metavar="NAME", help="its name (default: MINI_AGENT_MODEL)")
     add("--provider", default="", choices=("", "openai", "anthropic"), metavar="NAME",
         help="openai or anthropic (default: the one whose variables are set)")
-    add("--base-url", default="", metavar="URL", help="the endpoint (default: of the environment)")
-    add("--max-tokens", type=int, metavar="N", help="the longest answer")
-    add("--max-steps", type=int, default=200, metavar="N",
+    add("--base-url", default="", metavar="URL",
+        help="the endpoint (default: that of the environment)")
+    add("--max-tokens", type=limit, metavar="N", help="the longest answer, in tokens")
+    add("--max-steps", type=limit, default=200, metavar="N",
         help="steps until it is the user's turn again (default: %(default)s)")
     add("--price", default="", metavar="IN,CACHED,OUT",
-        help="of a million tokens each, to show what a session costs")
+        help="prices of a million tokens each; the status line then shows the cost")
     add("--yes", action="store_true", help="allow every call without asking")
     add("--read-only", action="store_true", help="allow no call that writes or runs something")
     add("--sub-agents", action="store_true",
@@ -65,6 +68,13 @@ def _add_options(parser: argparse.ArgumentParser, resumed: bool = False) -> None
     add("--json", action="store_true", help="with REQUEST: print the outcome as JSON")
     add("--script", type=Path, metavar="TASK.json",
         help="answer with the replies of a task file, without any model")
+
+
+def limit(text: str) -> int:
+    """The number of an option that bounds something, 1 or more."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no limit; give a positive number")
+    return int(text)
 
 
 def _chat(options: argparse.Namespace) -> int:

@@ -30,8 +30,7 @@ from ..tasks import load_task
 from ..texts import Texts
 from ..tools.workspace import Workspace
 from ..trace import TraceFile
-
-DEFAULT_POLICY = "digest"  # of a session for which none is named
+from .commands import DEFAULT_POLICY
 
 
 class Wiring:
@@ -140,8 +139,8 @@ class Wiring:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """What would only be found later: prices, window, an empty request, policy, numbers
-    below 1, two options that exclude each other."""
+    """What would only be found later: prices, window, an empty request, policy, two options
+    that exclude each other."""
     if options.price:
         prices(options.price)
     window_of(options)
@@ -150,11 +149,6 @@ def _check(options: argparse.Namespace) -> None:
                          remedy="say what is to be done, or leave it out to talk")
     if options.policy:
         find_policy(options.policy)
-    for name in ("max_tokens", "max_steps"):
-        value = getattr(options, name)
-        if value is not None and value < 1:
-            raise UsageError(f"{value} is no limit", place=f"--{name.replace('_', '-')}",
-                             value=value, remedy="give a positive number")
     if options.yes and options.read_only:
         raise UsageError("both at once cannot be", place="--yes --read-only",
                          remedy="leave one out")
