@@ -78,6 +78,7 @@ class OwnFilesTest(Laws):
     """The project's own small files, one or two a format."""
 
     def test_each_file_gives_the_sessions_beside_it(self) -> None:
+        """Messages, steps, marks, notes and counts, all of it."""
         self.assertGreater(len(VALID), 25)
         for path in VALID:
             with self.subTest(path.name):
@@ -86,16 +87,19 @@ class OwnFilesTest(Laws):
                 self.assertEqual([shown(session) for session in open_sessions(path)], expected)
 
     def test_the_laws_hold(self) -> None:
+        """Whole groups, steps that never go back, keys in order, nothing that JSON has not."""
         for path in VALID:
             for session in open_sessions(path):
                 with self.subTest(session.name):
                     self.check(session)
 
     def test_every_reader_has_a_file(self) -> None:
+        """But that of task files, which `run` has read."""
         read = {session.format for path in VALID for session in open_sessions(path)}
         self.assertEqual(read, {reader.name for reader in lab.READERS} - {"task file"})
 
     def test_a_format_is_found_by_content_whatever_the_name(self) -> None:
+        """An ending says nothing of what is in a file."""
         with tempfile.TemporaryDirectory() as folder:
             for path in VALID:
                 with self.subTest(path.name):
@@ -105,6 +109,7 @@ class OwnFilesTest(Laws):
                                      [session.messages for session in open_sessions(path)])
 
     def test_a_session_written_as_a_trace_reads_the_same(self) -> None:
+        """Messages, steps and what the recorded agent had compressed."""
         with tempfile.TemporaryDirectory() as folder:
             for path in VALID:
                 for session in open_sessions(path):
@@ -134,6 +139,7 @@ class RefusedTest(unittest.TestCase):
     """What is no session gives one clear line."""
 
     def test_each_file_gives_the_line_beside_it(self) -> None:
+        """Place, fault and remedy, word for word."""
         self.assertGreater(len(INVALID), 10)
         for path in INVALID:
             with self.subTest(path.name):
@@ -141,6 +147,7 @@ class RefusedTest(unittest.TestCase):
                 self.assertEqual(refusal(path).replace(str(path), path.name), expected.strip())
 
     def test_a_folder_and_a_missing_file_are_named(self) -> None:
+        """And a name that no file can have."""
         self.assertIn("is a folder; give the files in it", refusal(DATA))
         self.assertIn("cannot be read: No such file or directory", refusal(DATA / "none.json"))
         self.assertIn("cannot be read", refusal(Path("a\0b")))
@@ -160,6 +167,7 @@ class HostileTest(Laws):
         return open_sessions(self.path)[0]
 
     def test_nesting_is_refused_at_one_depth_on_every_python(self) -> None:
+        """A whole file, or one line of it; Python's own limit differs by version."""
         for depth in (101, 1_000, 10_000, 100_000):
             with self.subTest(depth):
                 self.path.write_text("[" * depth + "]" * depth, encoding="utf-8")
@@ -169,12 +177,14 @@ class HostileTest(Laws):
                 self.assertEqual([lost.what for lost in session.unreadable], ["nested too deep"])
 
     def test_a_data_uri_is_not_text(self) -> None:
+        """An image is its type and its size."""
         link = "data:image/png;base64," + "A" * 400_000
         session = self.read({"role": "user", "content": [
             {"type": "image_url", "image_url": {"url": link}}]})
         self.assertEqual(session.messages[0]["content"], "[image image/png, 300000 bytes]")
 
     def test_fields_of_any_type_do_no_harm(self) -> None:
+        """What is not of its kind is passed over or becomes text."""
         odd: tuple[Any, ...] = (None, 5, True, "x", [], {}, [None], [[]], {"type": "tool_use"},
                                 {"text": 5})
         records: list[Any] = [{"role": "user", "content": "x"}]
@@ -220,6 +230,7 @@ class RealFilesTest(Laws):
         return rows
 
     def test_each_has_the_figures_of_the_index(self) -> None:
+        """Nothing of a real log is lost or made up."""
         for row in self.rows(filled=True):
             with self.subTest(row["file"]):
                 sessions = open_sessions(Path(REAL, row["file"]))
@@ -231,6 +242,7 @@ class RealFilesTest(Laws):
                     self.check(session)
 
     def test_schema_fixtures_are_read_or_refused_in_one_line(self) -> None:
+        """Those of known formats are read; the others name no reader."""
         for row in self.rows(filled=False):
             name = row["file"].rpartition("/")[2]
             with self.subTest(name):

@@ -362,6 +362,14 @@ class HouseTest(unittest.TestCase):
                 self.assertTrue(ast.get_docstring(tree))
                 self.assertEqual([], list(silent(tree)))
 
+    def test_each_test_says_its_rule(self) -> None:
+        """A name that states it, and a sentence."""
+        import ast
+        for path in sorted((ROOT / "tests").glob("test_*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                    self.assertTrue(ast.get_docstring(node), f"{path.name}: {node.name}")
+
     def test_the_loop_fits_on_two_screens(self) -> None:
         """120 lines, so that a learner sees it whole."""
         text = (ROOT / "mini_agent" / "loop.py").read_text(encoding="utf-8")
