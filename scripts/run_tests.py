@@ -21,6 +21,8 @@ from fresh import ROOT
 
 RAN = re.compile(r"^Ran (\d+) tests? in ([\d.]+)s", re.MULTILINE)
 OUTCOME = re.compile(r"(failures|errors|skipped)=(\d+)")
+LONG = ("test_m3_laws", "test_m3_digest", "test_m6_evidence_table", "test_lessons",
+        "test_m8_files", "test_m8_interrupts")  # ten seconds and more, though some are short
 REASON = re.compile(r"\.\.\. skipped (['\"])(.*)\1$", re.MULTILINE)
 
 
@@ -38,8 +40,9 @@ class Result:
 
 
 def modules() -> list[str]:
-    """Every test module, the largest file first, so that no long one is begun last."""
-    files = sorted((ROOT / "tests").glob("test_*.py"), key=lambda path: -path.stat().st_size)
+    """Every test module, those that take long first, so that none of them is begun last."""
+    files = sorted((ROOT / "tests").glob("test_*.py"),
+                   key=lambda path: (path.stem not in LONG, -path.stat().st_size))
     return [f"tests.{path.stem}" for path in files]
 
 
