@@ -16,6 +16,7 @@ import tempfile
 import unittest
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 
 from tests.support import ROOT
 from tests.test_readme import CHINESE, CODE, README
@@ -28,7 +29,7 @@ LESSON = re.compile(r"^### [^\n]*\d[^\n]*\n\n((?:- \*\*[^\n]*\n){5})", re.MULTIL
 class Lesson:
     """One day. The texts are what stands in code in its five points."""
 
-    milestone: str
+    day: str
     run: str
     file: str
     old: str
@@ -44,9 +45,9 @@ def lessons(text: str) -> list[Lesson]:
     found = []
     for points in LESSON.findall(text):
         read, run, change, see, ask = points.splitlines()
-        milestone = re.search(r"<!-- lines of (\d) -->", read)
-        assert milestone is not None, read
-        found.append(Lesson(milestone[1], CODE.findall(run)[0], *CODE.findall(change)[:3],
+        day = re.search(r"<!-- lines of (\d) -->", read)
+        assert day is not None, read
+        found.append(Lesson(day[1], CODE.findall(run)[0], *CODE.findall(change)[:3],
                             *CODE.findall(see)[:2], *CODE.findall(ask)[:2]))
     return found
 
@@ -86,15 +87,20 @@ class LessonsTest(unittest.TestCase):
     def test_each_lesson_shows_what_it_says(self) -> None:
         """The change is made once, seen, and the trace answers the question."""
         for lesson in lessons(README):
-            with self.subTest(lesson.milestone):
+            with self.subTest(lesson.day):
                 self.do(lesson)
 
-    def test_there_is_a_lesson_for_each_milestone_in_both_languages(self) -> None:
-        """Milestones in order, each with the rows that it is read in; the same in Chinese."""
+    def test_there_is_a_lesson_for_each_day_in_both_languages(self) -> None:
+        """Days in order, each with the rows that it is read in; the same in Chinese."""
         found = lessons(README)
         table = re.findall(r"^\| (\d): ", README, re.MULTILINE)
-        self.assertEqual(table, [lesson.milestone for lesson in found])
+        self.assertEqual(table, [lesson.day for lesson in found])
         self.assertEqual(found, lessons(CHINESE))
+
+    def test_no_day_is_much_longer_than_the_others(self) -> None:
+        """At most half as long again as the mean, in lines to read."""
+        lines = [int(number) for number in re.findall(r"<!-- lines of \d -->(\d+)", README)]
+        self.assertLess(max(lines), 1.5 * fmean(lines))
 
 
 if __name__ == "__main__":
