@@ -12,7 +12,7 @@ from tests.labs import SAMPLES, mini_agent
 def row(policy: str, far: float | None, cost: float | None, **more: Any) -> dict[str, Any]:
     """A row of one session."""
     return {"session": "s", "window": 900, "policy": policy, "steps": 10, "far_recall": far,
-            "far_in_context": far, "cost": cost, "summary_price": 0, "peak_tokens": 800,
+            "far_in_context": far, "recall": .9, "cost": cost, "summary_price": 0, "peak_tokens": 800,
             "over_window_steps": 0, "law_breaks": 0, **more}
 
 
@@ -67,9 +67,11 @@ class VerdictTest(unittest.TestCase):
 
     def test_without_evidence_the_smallest_peak_is_named(self) -> None:
         """And where all of a session fits there is nothing to advise."""
-        self.assertIn("Too little is used again to measure what is lost; b has the smallest peak, "
-                      "700 tokens.", advised(row("a", None, .5), row("b", None, .6,
-                                                                     peak_tokens=700)).said())
+        small = row("b", None, .6, peak_tokens=700)
+        for first, more in (("Too little is used again to measure what is lost.", {}),
+                            ("What is lost was not measured.", {"recall": None})):
+            self.assertIn(f"{first} b has the smallest peak, 700 tokens.",
+                          advised(row("a", None, .5), small | more).said())
         found, = verdicts([row("none", 1, 1), row("a", .5, .5)], (), set())
         self.assertEqual("the whole session fits, its largest request has 800 tokens.",
                          found.said())
@@ -77,15 +79,25 @@ class VerdictTest(unittest.TestCase):
     def test_many_sessions_are_advised_on_by_their_means(self) -> None:
         """With their number and the interval; a step in a thousand over the window is none."""
         means = {"sessions": 8, "low": .8, "high": .95, "over_share": 0}
-        found, empty = verdicts((), [
+        found, empty, unmeasured = verdicts((), [
             row("a", .9, .5, **means | {"over_share": .004}),
             row("b", .95, .5, **means | {"over_share": .005}),
-            row("a", None, None, **means | {"window": 999})], set())
+            row("a", None, None, **means | {"window": 999, "sessions": 0}),
+            row("a", None, .5, **means | {"window": 1_000, "recall": None})], set())
         self.assertEqual("Window 900, 8 sessions", found.where)
         self.assertEqual("Take a: it keeps the most of what is used again, far recall 0.900 (0.800 "
                          "to 0.950), 0.900 in context, at a cost of 0.50.", found.said())
         self.assertEqual(("Window 999", "no session is long enough for its evidence to count."),
                          (empty.where, empty.said()))
+        self.assertEqual(("Window 1000, 8 sessions", "What is lost was not measured."),
+                         (unmeasured.where, unmeasured.said()))
+
+    def test_without_evidence_nothing_is_said_of_it(self) -> None:
+        """`--no-evidence` measures none; that is not too little."""
+        out = mini_agent("compare", SAMPLES / "lesson.jsonl", "--policy", "clip,whole_rounds",
+                         "--window", "1800", "--no-evidence")[1]
+        self.assertIn("What is lost was not measured. whole_rounds has the smallest peak, 1619 tokens.",
+                      " ".join(out.split()))
 
     def test_compare_ends_with_it(self) -> None:
         """Under the table, in lines of at most 80 columns; `naive` is never the answer."""

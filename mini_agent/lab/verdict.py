@@ -20,6 +20,8 @@ Row = Mapping[str, Any]
 BOUNDS = ("none", *EXTREMES)  # they stand in the table as bounds, not as advice
 NEARLY = .02       # of far recall, and of that in context: two that differ less are close
 NO_STEP = .005     # of the steps of many sessions: the table says 0 % of less
+UNMEASURED = "What is lost was not measured."
+TOO_LITTLE = "Too little is used again to measure what is lost."
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,8 @@ class Verdict:
     def _advice(self, named: Callable[[str], str]) -> Iterator[str]:
         take, most, cheapest, small = self.take, self.most, self.cheapest, self.smallest
         if small is not None:
-            yield ("Too little is used again to measure what is lost; "
-                   f"{named(small['policy'])} has the smallest peak, {small['peak_tokens']} tokens.")
+            yield (f"{UNMEASURED if small['recall'] is None else TOO_LITTLE} {named(small['policy'])} "
+                   f"has the smallest peak, {small['peak_tokens']} tokens.")
         if take is not None:
             nearly = "" if take is most else "nearly "
             yield (f"Take {named(take['policy'])}: it keeps {nearly}the most of what is used "
@@ -75,10 +77,13 @@ def verdicts(rows: Sequence[Row], summary: Sequence[Row], unsound: set[str]) -> 
 
 def _of_many(window: int, rows: Sequence[Row], out: set[str]) -> Verdict:
     count = rows[0]["sessions"]
-    if not any(row["far_recall"] is not None for row in rows):
+    if not count:
         return Verdict(f"Window {window}",
                        instead="no session is long enough for its evidence to count.")
     where = f"Window {window}, {count} session{'s' if count > 1 else ''}"
+    if not any(row["far_recall"] is not None for row in rows):
+        return Verdict(where, instead=(
+            UNMEASURED if all(row["recall"] is None for row in rows) else TOO_LITTLE))
     sound = [row for row in rows if row["policy"] not in out and not row["law_breaks"]
              and (row["over_share"] or 0) < NO_STEP]
     return _advised(where, "", sound)

@@ -1,6 +1,6 @@
 """Why a run ended: told to its user, and to the parent of a sub-agent. See the package.
 
-What an endpoint said of itself stays in its own words.
+What is wrong with an endpoint is said as on the command line, with the endpoint's own words.
 """
 
 from __future__ import annotations
