@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unittest
 from typing import Any
 
@@ -57,7 +58,7 @@ class VerdictTest(unittest.TestCase):
         so = "without compression 4 of 10 steps would not have fitted."
         self.assertEqual(
             f"{so} Take b: it keeps nearly the most of what is used again, far recall 0.890, "
-            "0.890 in context, at a cost of 0.60. The most keeps a: far recall 0.900, 0.900 in "
+            "0.890 in context, at a cost of 0.60. Most is kept by a: far recall 0.900, 0.900 in "
             "context, at a cost of 0.80. The cheapest is c: far recall 0.100, 0.100 in context, "
             "at a cost of 0.20.",
             advised(row("a", .9, .8), row("b", .89, .5, summary_price=.1), row("c", .1, .2)).said())
@@ -87,8 +88,9 @@ class VerdictTest(unittest.TestCase):
         self.assertEqual("Window 900, 8 sessions", found.where)
         self.assertEqual("Take a: it keeps the most of what is used again, far recall 0.900 (0.800 "
                          "to 0.950), 0.900 in context, at a cost of 0.50.", found.said())
-        self.assertEqual(("Window 999", "no session is long enough for its evidence to count."),
-                         (empty.where, empty.said()))
+        self.assertEqual(
+            ("Window 999", "no session is long enough for its evidence to count; "
+             "try a smaller window."), (empty.where, empty.said()))
         self.assertEqual(("Window 1000, 8 sessions", "What is lost was not measured."),
                          (unmeasured.where, unmeasured.said()))
 
@@ -98,6 +100,12 @@ class VerdictTest(unittest.TestCase):
                          "--window", "1800", "--no-evidence")[1]
         self.assertIn("What is lost was not measured. whole_rounds has the smallest peak, 1619 tokens.",
                       " ".join(out.split()))
+
+    def test_where_no_session_counts_there_is_no_table_but_a_word(self) -> None:
+        """Of many sessions; a table of nothing but dashes would say less."""
+        _, out, _ = mini_agent("compare", SAMPLES, "--policy", "none,clip", "--window", "2k,90k")
+        self.assertEqual(["window 2000"], re.findall("^window [0-9]+", out, re.M))
+        self.assertIn("Window 90000: no session is long enough", out)
 
     def test_compare_ends_with_it(self) -> None:
         """Under the table, in lines of at most 80 columns; `naive` is never the answer."""

@@ -120,8 +120,10 @@ _SUMMARY_WEIGHTS = ("policy", "far", "in context", "cost", "summaries", "over", 
 
 
 def summary_table(summary: Sequence[Row], columns: int | None = None) -> Iterator[str]:
-    """A table a window, over all sessions that count there; `columns` of the terminal."""
-    table = _table(_SUMMARY_HEAD, _SUMMARY_WEIGHTS, summary, _summary_cells, columns)
+    """A table a window, over all sessions that count there, none where no session does;
+    `columns` of the terminal."""
+    counted = [row for row in summary if row["sessions"]]
+    table = _table(_SUMMARY_HEAD, _SUMMARY_WEIGHTS, counted, _summary_cells, columns)
     for title in table.blocks:
         yield ""
         yield from table.lines(title)

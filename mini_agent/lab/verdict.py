@@ -55,7 +55,7 @@ class Verdict:
             yield (f"Take {named(take['policy'])}: it keeps {nearly}the most of what is used "
                    f"again, {_numbers(take)}.")
         if most is not None and most is not take:
-            yield f"The most keeps {named(most['policy'])}: {_numbers(most)}."
+            yield f"Most is kept by {named(most['policy'])}: {_numbers(most)}."
         if cheapest is not None and cheapest is not take:
             yield f"The cheapest is {named(cheapest['policy'])}: {_numbers(cheapest)}."
 
@@ -79,7 +79,8 @@ def _of_many(window: int, rows: Sequence[Row], out: set[str]) -> Verdict:
     count = rows[0]["sessions"]
     if not count:
         return Verdict(f"Window {window}",
-                       instead="no session is long enough for its evidence to count.")
+                       instead="no session is long enough for its evidence to count; "
+                               "try a smaller window.")
     where = f"Window {window}, {count} session{'s' if count > 1 else ''}"
     if not any(row["far_recall"] is not None for row in rows):
         return Verdict(where, instead=(
