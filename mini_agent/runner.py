@@ -66,17 +66,18 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
     if governance is not None:
         start |= {"policy": governance.settings, "estimator": governance.estimator}
     model = WaitingModel(model or ScriptedModel(task.replies, task.summaries, texts), kept)
+    given = grant or Grant(NAMES)
+    standard = standard_tools(place, names=given.tools, own_session=grant is None)
     if limits is not None and folder is not None:
         from .subagents.crew import crew_tools  # only who has sub-agents waits for it
         from .subagents.starting import Home
 
-        own = grant or Grant(NAMES)
-        names = [tool.name for tool in standard_tools(place, texts, names=own.tools)]
-        home = Home(place, folder, start, names, own.writes, lambda: (
+        names = [tool.name for tool in standard]
+        home = Home(place, folder, start, names, given.writes, lambda: (
             marked_pins(history) if window is None else window.pins.pins), model.for_child)
         extra_tools = [*extra_tools, *crew_tools(home, tracer, limits, waiting=kept.waiting)]
-    tools = make_tools(place, texts, history, governance, shelf, lambda: window, extra_tools,
-                       grant=grant, folder=folder)
+    tools = make_tools(place, standard, extra_tools, history, governance, shelf, lambda: window,
+                       grant=given, folder=folder)
     if governance is not None:
         window = ContextWindow(governance.policy, governance.budget,
                                estimator(governance.estimator), model, tracer, texts,
@@ -102,28 +103,25 @@ def _marks(task: Task, governance: Governance | None) -> Iterator[str]:
         yield mark
 
 
-def make_tools(workspace: Workspace, texts: Texts, history: Sequence[Message],
-               governance: Governance | None, shelf: Finder,
-               window: Callable[[], ContextWindow | None], extra: Sequence[Tool] = (), *,
-               standard: Sequence[Tool] | None = None, permit: Permit | None = None,
-               grant: Grant | None = None, folder: Path | None = None) -> ToolBox:
-    """The tools of a session: those of every agent, those of its policy, and `extra`.
+def make_tools(workspace: Workspace, standard: Sequence[Tool], extra: Sequence[Tool],
+               history: Sequence[Message], governance: Governance | None, shelf: Finder,
+               window: Callable[[], ContextWindow | None], *, folder: Path | None,
+               permit: Permit | None = None, grant: Grant = Grant(NAMES)) -> ToolBox:
+    """The tools of a session: the `standard` ones, those of its policy, and `extra`.
 
     `history` is the live one. `window` gives the session's, which is made after its
     tools, since it counts them. What pins protect is protected without one as well.
-    `standard` are other tools than those of every agent; `permit` is asked behind the
-    guard of what is pinned. A sub-agent has what `grant` gives it. `folder` is the run's own.
+    `permit` is asked behind the guard of what is pinned. A sub-agent may write what
+    `grant` gives it. `folder` is the run's own, which no tool may write to.
     """
-    given = grant or Grant(NAMES)
+    texts = workspace.texts
 
     def globs() -> list[str]:
         governed = window()
         own = marked_globs(history) if governed is None else governed.pins.globs()
-        return [*own, *given.protect]
+        return [*own, *grant.protect]
 
-    guard = Guard(globs, workspace, texts, given.writes, own_paths(folder, workspace.root))
-    if standard is None:
-        standard = standard_tools(workspace, texts, names=given.tools, own_session=grant is None)
+    guard = Guard(globs, workspace, texts, grant.writes, own_paths(folder, workspace.root))
     tools = [guard.watched(tool) if tool.name == "run_command" else tool for tool in standard]
     if governance is not None:
         tools += reading_tools(tools_of(governance.policy), history, shelf, texts,

@@ -32,7 +32,7 @@ from .subagents.orders import Limits
 from .subagents.trails import counted, record_end
 from .texts import Texts, language_of, session_language
 from .tokens import estimator
-from .tools import READERS, standard_tools
+from .tools import NAMES, READERS, standard_tools
 from .tools.base import Permit, Tool, ToolBox
 from .tools.workspace import Workspace
 from .trace import FORMAT, Record, Sink, TraceFile, Tracer, read_trace, trace_folder
@@ -83,25 +83,25 @@ class Session:
                            history=history, incoming=self._incoming)
         self.agent.step = meter.answered + 1
 
-
     def _tools(self, governance: Governance, history: list[Message]) -> ToolBox:
         """All tools of the session, those that the texts of its policy speak of among them."""
         setup = self._setup
-        workspace = Workspace(setup.workspace)
-        standard = [tool for tool in standard_tools(workspace, self.texts,
-                                                    allow_shell=setup.allow_shell)
-                    if tool.name in READERS or not setup.read_only]
-        extra = [*setup.extra, *self._crew(setup, governance, standard)]
-        return make_tools(workspace, self.texts, history, governance, self._shelf,
-                          lambda: self.window, extra, standard=standard, permit=setup.permit,
-                          folder=trace_folder(self.path))
+        workspace = Workspace(setup.workspace, self.texts)
+        standard = standard_tools(workspace, names=READERS if setup.read_only else NAMES,
+                                  allow_shell=setup.allow_shell)
+        extra = [*setup.extra, *self._crew(workspace, governance, standard)]
+        return make_tools(workspace, standard, extra, history, governance, self._shelf,
+                          lambda: self.window, folder=trace_folder(self.path),
+                          permit=setup.permit)
 
-    def _crew(self, setup: Setup, governance: Governance, tools: Sequence[Tool]) -> list[Tool]:
+    def _crew(self, workspace: Workspace, governance: Governance,
+              tools: Sequence[Tool]) -> list[Tool]:
         """The tools over sub-agents, if there may be any.
 
         Nobody sees the commands of a sub-agent before they run, so it cannot be given
         `run_command` where a person is asked.
         """
+        setup = self._setup
         if setup.limits is None:
             return []
         from .subagents.crew import crew_tools  # only who has sub-agents waits for it
@@ -110,8 +110,8 @@ class Session:
         names = [tool.name for tool in tools if tool.name != "run_command" or setup.permit is None]
         start = {"task": self.path.stem, "policy": governance.settings,
                  "estimator": governance.estimator}
-        home = Home(Workspace(setup.workspace, self.texts), trace_folder(self.path), start, names,
-                    None, lambda: self.window.pins.pins, self.model.for_child)
+        home = Home(workspace, trace_folder(self.path), start, names, None,
+                    lambda: self.window.pins.pins, self.model.for_child)
         return crew_tools(home, self.tracer, setup.limits, count=self.meter.children,
                           waiting=setup.interrupts.waiting)
 

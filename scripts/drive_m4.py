@@ -97,7 +97,7 @@ def run(task: Task, path: Path, policy: str = "") -> tuple[Outcome, Trace]:
     shutil.rmtree(trace_folder(path), ignore_errors=True)
     with demo("m4") as (_, play), TraceFile(path) as file:
         outcome = play(task, [file], governance=govern(task, policy),
-                           folder=trace_folder(path), limits=Limits() if task.delegates else None)
+                       folder=trace_folder(path), limits=Limits() if task.delegates else None)
     return outcome, read_trace(path)
 
 

@@ -32,7 +32,7 @@ class ToolCase(unittest.TestCase):
         self.root.mkdir()
         self.texts = Texts(self.language)
         self.workspace = Workspace(self.root, self.texts)
-        self.box = ToolBox(standard_tools(self.workspace, self.texts), self.texts)
+        self.box = ToolBox(standard_tools(self.workspace), self.texts)
 
     def put(self, path: str, data: str | bytes) -> Path:
         """A file in the workspace, its bytes exactly `data`."""
@@ -153,7 +153,7 @@ class BoxTest(ToolCase):
         def permit(tool: Tool, arguments: dict[str, Any]) -> None:
             if tool.name == "write_file" and arguments["path"] == "a":
                 raise ToolError("DENIED", "not this file")
-        self.box = ToolBox(standard_tools(self.workspace, self.texts), self.texts, permit)
+        self.box = ToolBox(standard_tools(self.workspace), self.texts, permit)
         self.assertEqual(self.fails("DENIED", "write_file", path="a", content=""), "not this file")
         self.assertFalse((self.root / "a").exists())
         self.ok("write_file", path="b", content="")
@@ -194,7 +194,7 @@ class HostileTest(ToolCase):
         os.mkfifo(self.root / "fifo")
         for language in ("en", "zh"):
             texts, chance = Texts(language), random.Random(2)
-            box = ToolBox(standard_tools(self.workspace, texts), texts)
+            box = ToolBox(standard_tools(Workspace(self.root, texts)), texts)
             known = {each["name"]: list(each["parameters"]["properties"])
                      for each in box.declarations()}
             for number in range(750):

@@ -19,7 +19,7 @@ class SkillTest(ToolCase):
         self.put("skills/审查.md", "先读测试")
         self.put("skills/notes.txt", "no skill")
         self.put("skills/deep/hidden.md", "no skill either")
-        self.box = ToolBox(standard_tools(self.workspace, self.texts), self.texts)
+        self.box = ToolBox(standard_tools(self.workspace), self.texts)
 
     def test_a_skill_is_the_text_of_its_file(self) -> None:
         """Nothing is added to it, and its name may be Chinese."""
@@ -59,7 +59,7 @@ class NoSkillTest(ToolCase):
         """Six tools, as milestone 2 has them; an empty folder or a link out changes nothing."""
         self.assertNotIn("skill", self.box.names)
         (self.root / "skills").symlink_to(self.outer, target_is_directory=True)
-        self.assertEqual(6, len(standard_tools(self.workspace, self.texts)))
+        self.assertEqual(6, len(standard_tools(self.workspace)))
 
 
 if __name__ == "__main__":

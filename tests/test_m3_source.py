@@ -22,7 +22,7 @@ class Sources(FolderTest):
 
     def setUp(self) -> None:
         super().setUp()
-        self.tools = {tool.name: tool for tool in standard_tools(Workspace(self.folder), Texts())}
+        self.tools = {tool.name: tool for tool in standard_tools(Workspace(self.folder))}
 
     def pages(self, name: str, **arguments: Any) -> list[str]:
         """All pages of a result, each asked for with what the one before says comes next."""

@@ -200,6 +200,16 @@ class Goes(FolderTest):
                 [Line(*pair) for pair in enumerate(changed, 1)], goes_on=True)]
             self.assertIn(expected, "\n".join(found))
 
+    def test_every_refusal_speaks_the_language_of_the_session(self) -> None:
+        """Of a tool, and of the guard before it."""
+        model = Speaker([Reply("", (call("a", "read_file", {"path": "../x"}),
+                                    call("b", "write_file", {"path": "../x", "content": ""})))])
+        session, file = started(self.folder, model, "写一个文件")
+        with file:
+            session.turn("写一个文件")
+        self.assertEqual(2 * ["ERROR OUTSIDE_WORKSPACE: 路径在工作区之外: ../x"],
+                         [message["content"] for message in session.agent.history[-2:]])
+
     def test_another_policy_brings_the_tools_that_its_texts_speak_of(self) -> None:
         """What it puts behind a handle can be read; the tools are counted, recorded by the
         change of policy, and the same again on resume. Back again, they are gone."""

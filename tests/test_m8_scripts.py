@@ -10,7 +10,7 @@ from contextlib import redirect_stdout
 
 from mini_agent.messages import calls_of, pairing_faults, text_of
 
-from .support import ROOT, SCRIPTS, command
+from .support import SCRIPTS, command
 
 
 class ScriptsTest(unittest.TestCase):

@@ -22,7 +22,6 @@ from mini_agent.messages import call
 from mini_agent.models.base import Reply
 from mini_agent.session import Session, Setup, begin
 from mini_agent.subagents.trails import family_of
-from mini_agent.texts import Texts
 from mini_agent.tools import standard_tools
 from mini_agent.tools.guard import own_paths, protects
 from mini_agent.tools.workspace import Workspace
@@ -56,8 +55,7 @@ class PathTest(FolderTest):
         self.inside.mkdir()
         self.secret = self.folder / "secret.txt"
         self.secret.write_text("secret", encoding="utf-8")
-        self.tools = {tool.name: tool for tool in standard_tools(Workspace(self.inside),
-                                                                     Texts("en"))}
+        self.tools = {tool.name: tool for tool in standard_tools(Workspace(self.inside))}
 
     def test_no_spelling_of_a_path_leads_out(self) -> None:
         """/proc, dots in every form, letters that fold to dots or slashes, bars, tildes."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..texts import Texts
 from .base import Tool
 from .files import EditFile, ListFiles, ReadFile, WriteFile
 from .search import SearchText
@@ -17,11 +16,11 @@ NAMES = ("list_files", "read_file", "search_text", "write_file", "edit_file", "r
 READERS = ("list_files", "read_file", "search_text", "skill")  # those that change nothing
 
 
-def standard_tools(workspace: Workspace, texts: Texts, *, names: Sequence[str] = NAMES,
+def standard_tools(workspace: Workspace, *, names: Sequence[str] = NAMES,
                    allow_shell: bool = False, own_session: bool = True) -> list[Tool]:
     """The tools with these `names`, in the order in which a model is told of them; `skill`
     only where the workspace has skills. The other settings are those of `RunCommand`."""
-    workspace = Workspace(workspace.root, texts)  # its errors speak the same language
+    texts = workspace.texts
     skill = Skill(workspace, texts)
     tools: tuple[Tool, ...] = (
         ListFiles(workspace, texts), ReadFile(workspace, texts), SearchText(workspace, texts),
