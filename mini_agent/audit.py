@@ -1,11 +1,10 @@
 """Milestone 5: is a trace true? Everything in it that can be checked from it alone.
 
 The records are folded by the one fold that also made them (`compression/state.py`). Each
-change is held to the laws that can be seen in it (1 pairing, 2 conservation, 3 strict
-gain, 4 protection; those that the policy breaks on purpose are left out), to its own
-numbers, and to law 9 where it names a handle. `check` tells of what is found; a session
-whose records are not true is not resumed. What cannot be seen in a trace: whether the
-tools said what they are said to have said.
+change is held to the laws that can be seen in it (those that the policy breaks on purpose
+are left out), to its own numbers, and to honesty where it names a handle. `check` tells
+of what is found; a session whose records are not true is not resumed. What cannot be seen
+in a trace: whether the tools said what they are said to have said.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from .compression.ladder import protection
-from .compression.laws import GAIN, faults
+from .compression.laws import GAIN, faults, named
 from .compression.state import WindowState
 from .compression.view import Change, Entry, apply, from_payload, prefix_kept
 from .errors import TraceError, UsageError
@@ -28,7 +27,6 @@ from .tokens import estimator
 from .trace import FORMAT, Record
 
 _HANDLE = re.compile(r"handle=(\d+)")
-_LAWS = {1: "pairing", 2: "conservation", 3: "strict gain", 4: "protection"}
 
 
 class Line(NamedTuple):
@@ -159,7 +157,7 @@ class _Fold:
         counted = self._counted(change)
         for law, fault in faults(before, apply(before, counted), counted, protected,
                                  (*self._governance.policy.breaks, *exempt)):
-            yield f"law {law} ({_LAWS[law]})", f"{change.strategy}: {fault}"
+            yield named(law), f"{change.strategy}: {fault}"
         for key, value in (("before_messages", len(before)), ("after_messages", len(after)),
                            ("before_tokens", before.tokens), ("after_tokens", after.tokens),
                            ("prefix_kept", prefix_kept(before, change))):

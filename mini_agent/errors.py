@@ -5,7 +5,7 @@
     |   `-- TaskFileError     a field of a task or policy file is wrong
     |-- TraceError            a trace cannot be read, folded or written
     |-- ContextOverflowError  the view is over the hard limit and nothing may move
-    |-- LawError              a change would break a law of the design
+    |-- LawError              a change would break a law (`compression/laws.py`)
     |-- StrategyError         a strategy could not make its proposal
     |   `-- SummaryRefused        a summary was written, and cannot be used
     |-- ModelError            the model gave no usable reply

@@ -47,6 +47,11 @@ def clean_json(value: Any) -> Any:
     return value
 
 
+def is_clean(value: Any) -> bool:
+    """Whether a JSON value comes back from a trace as it is; signed reasoning has to."""
+    return not too_deep(value, MAX_DEPTH) and bool(clean_json(value) == value)
+
+
 def system(content: str) -> Message:
     """A system message."""
     return {"role": "system", "content": clean(content)}

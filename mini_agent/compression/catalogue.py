@@ -1,6 +1,6 @@
 """Milestone 3: the policies, as data.
 
-Each says where it comes from, what it is for and which laws of the design it
+Each says where it comes from, what it is for and which laws (`laws.py`) it
 breaks on purpose (`breaks`); `ladder` are strategies with the settings in which
 they differ from their own. A rung with `trigger` 0 is taken before every call.
 Absolute numbers hold for a window of 200,000 tokens and scale with it.

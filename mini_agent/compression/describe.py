@@ -9,11 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+from .laws import named
 from .policies import ALWAYS, Policy, Rung
 from .scene import Strategy
-
-LAWS = {1: "pairing", 2: "conservation", 3: "strict gain", 4: "protection", 5: "determinism",
-        6: "stable prefix", 7: "rebuild", 8: "all or nothing", 9: "honesty"}
 
 
 def described(policy: Policy) -> Iterator[str]:
@@ -21,8 +19,7 @@ def described(policy: Policy) -> Iterator[str]:
     yield f"{policy.name}: {policy.about}"
     yield ""
     yield f"from      {policy.source}"
-    yield "breaks    " + (", ".join(f"law {law} ({LAWS[law]})" for law in policy.breaks)
-                          or "no law")
+    yield "breaks    " + (", ".join(map(named, policy.breaks)) or "no law")
     yield f"trigger   {_trigger(policy)}"
     if policy.target is not None:
         yield f"target    {_amount(policy.target)}"

@@ -1,10 +1,18 @@
-"""Milestone 3: the laws that every change is held to, in one place.
+"""Milestone 3: the laws of compression, and the check that every change goes through.
 
-`check` is called by the one function that applies changes, whichever way a
-change came about. It looks at what the change touches and at the view that would
-come out; what it refuses was a fault of a strategy, not of the session.
-The numbers are those of the design: 1 pairing, 2 conservation, 3 strict gain,
-4 protection. (5, determinism, and 7, rebuilding, are held by tests.)
+    1 pairing         no result without its call, no call without its results
+    2 conservation    each message is in the view, behind one entry, or recorded as dropped
+    3 strict gain     a change makes the view smaller, with all that it attaches
+    4 protection      system, first and newest user message, and pins stay word for word
+    5 determinism     the same history and policy give the same bytes
+    6 stable prefix   what was sent changes only by a recorded change
+    7 rebuild         every view can be had again from the records alone
+    8 all or nothing  a change that fails half-way leaves everything as it was
+    9 honesty         what stands in a view never claims more than is true
+
+The first four can be seen in a change, and `check` refuses it for them: it looks at what
+the change touches and at the view that would come out. What it refuses was a fault of a
+strategy, not of the session. The others are held by tests.
 """
 
 from __future__ import annotations
@@ -20,6 +28,14 @@ from .pins import Pins
 from .view import Change, Entry, View, first_touched
 
 PAIRING, CONSERVATION, GAIN, PROTECTION = 1, 2, 3, 4
+NAMES = {PAIRING: "pairing", CONSERVATION: "conservation", GAIN: "strict gain",
+         PROTECTION: "protection", 5: "determinism", 6: "stable prefix", 7: "rebuild",
+         8: "all or nothing", 9: "honesty"}
+
+
+def named(law: int) -> str:
+    """A law as people are told of it: `law 1 (pairing)`."""
+    return f"law {law} ({NAMES[law]})"
 
 
 @dataclass(frozen=True)

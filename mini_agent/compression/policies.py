@@ -95,7 +95,7 @@ def budget_of(policy: Policy, window: int | None) -> Budget:
 
 
 def policy_names() -> list[str]:
-    """The names of all policies, in the order of the design."""
+    """The names of all policies, in the order of the catalogue."""
     return [data["name"] for data in POLICIES]
 
 

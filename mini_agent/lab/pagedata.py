@@ -6,7 +6,7 @@ comparison gives the same data. Every string may be hostile. Keys, in this order
     title      text for the head of the page
     command    the exact command line that makes it again
     estimator  the name that stands beside every number of tokens
-    rows       the rows of `--json` (DESIGN 10), the baseline `none` first for each
+    rows       the rows of `compare --json`, the baseline `none` first for each
                session and window; `measures.KEYS` has their keys
     summary    only where there are several sessions: a row a window and policy with
                window, policy, sessions (so many counted for the evidence), far_recall,
@@ -45,7 +45,7 @@ comparison gives the same data. Every string may be hostile. Keys, in this order
                          [first step, state], state one of "", verbatim, summary, handle,
                          gone; "" as long as the fact has not entered the history
 
-The view of a step is folded like this, and a page may do nothing else (DESIGN 5):
+The view of a step is folded like this, as by `compression/view.py`:
 
     view = []; for each step s: append the messages before steps[s] that are not in yet,
     each as an entry {index}; then for each change of step s, in order: take out the

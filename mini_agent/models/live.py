@@ -14,8 +14,7 @@ from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 from ..errors import EndpointError, ModelError, PromptTooLongError
-from ..hostile import too_deep
-from ..messages import MAX_DEPTH, Message, clean, clean_json
+from ..messages import Message, clean, is_clean
 from ..prompts import summary_request
 from ..texts import Texts
 from .base import Reply, longest_answer
@@ -151,8 +150,7 @@ class LiveModel:
 
     def _named(self, opaque: dict[str, Any] | None) -> dict[str, Any] | None:
         """Opaque parts as they enter the history: byte for byte, or not at all."""
-        if not opaque or not self.options.keep_reasoning or too_deep(opaque, MAX_DEPTH) or (
-                clean_json(opaque) != opaque):
+        if not opaque or not self.options.keep_reasoning or not is_clean(opaque):
             return None
         return {self.wire.name: {"model": self.http.endpoint.model, **opaque}}
 

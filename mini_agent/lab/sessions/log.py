@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ...messages import Call, call, clean, clean_json
+from ...messages import Call, call, clean, is_clean
 from .base import Counts
 from .fields import Flat, arguments_of, dumped
 
@@ -126,7 +126,7 @@ class Log:
 
     def seal(self, piece: Piece, provider: str, blocks: Any) -> None:
         """Give a piece signed reasoning as it is; what would have to be mended is dropped."""
-        if clean_json(blocks) == blocks:
+        if is_clean(blocks):
             piece.opaque[clean(provider)] = blocks
         else:
             self.notes["reasoning_dropped"] += 1

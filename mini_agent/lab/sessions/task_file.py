@@ -1,4 +1,4 @@
-"""Milestone 6, reader: task files (DESIGN, section 9).
+"""Milestone 6, reader: task files (`tasks.py`).
 
 A task file is a script: it has no session in it until it is run.
 """
@@ -21,11 +21,6 @@ class TaskFile:
         return {"task", "replies"} <= set(dict_of(document.value))
 
     def read(self, document: Document) -> list[Session]:
-        """The sessions of a run of the task."""
-        return sessions_of_task(document)
-
-
-def sessions_of_task(document: Document) -> list[Session]:
-    """Nothing is run here: `open_sessions` is given somebody who runs it, or refuses."""
-    raise UsageError("a task file is run, not read", place=document.place,
-                     remedy="run it with `mini-agent run` and give its trace")
+        """Nothing is run here: `open_sessions` may be given somebody who does. `UsageError`."""
+        raise UsageError("a task file is run, not read", place=document.place,
+                         remedy="run it with `mini-agent run` and give its trace")

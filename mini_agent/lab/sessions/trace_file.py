@@ -1,4 +1,4 @@
-"""Milestone 6, reader: our own traces (DESIGN, section 5).
+"""Milestone 6, reader: our own traces (`trace.py`).
 
 `{"type": "message", "step", "message", "seq"}` and `{"type": "event", "event", "payload",
 "seq"}`. The messages are the history, with the steps of their records; of the events a
