@@ -40,10 +40,11 @@ class HistoryIndex:
 
     By message: `lines` (numbers, in order), `sizes` (tokens of these, roughly).
     By line: `texts`, `words_in` (numbers, each once), `shows` (those of them that it has in
-    their surroundings), `kinds`, `costs` (tokens, roughly), `last` (the newest message that has it), `places` (which of its lines), `quoted` (how many assistant messages have it).
+    their surroundings), `kinds`, `costs` (tokens, roughly), `last` (the newest message that
+    has it), `places` (which of its lines), `quoted` (how many assistant messages have it).
     By word: `names`, `used` (how many assistant messages have it), `read` (how many others,
-    and `seen` in how many lines of these),
-    `newest` (the newest message that has it), `home` (the newest line that shows it).
+    and `seen` in how many lines of these), `newest` (the newest message that has it),
+    `home` (the newest line that shows it).
     What was done where is in `chronicle`, how the work stands in `work`.
     """
 

@@ -1,9 +1,9 @@
 """Milestone 3: the view, and the one function that changes it.
 
 A view is what is sent in place of the history: a list of entries; an entry is a
-message, its tokens, the history messages that it stands for, and how. Live, on resume, in `check` and in the lab a
-view becomes another by `apply` and by nothing else, so that the views of a run
-can be had again from its trace alone (`state.py`).
+message, its tokens, the history messages that it stands for, and how. Live, on
+resume, in `check` and in the lab, a view becomes another by `apply` and by nothing
+else, so that the views of a run can be had again from its trace alone (`state.py`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Milestone 3: the window, the only thing of all this that the loop sees.
 
-Before each model call it takes in what is new, measures, and while the view is
-over the trigger has the ladder of the policy (its strategies, in order) taken. Over the hard limit with
-nothing left to move it raises `ContextOverflowError`. A person may compress by
+Before each model call it takes in what is new and measures; while the view is over the
+trigger, the strategies of the policy's ladder are tried in order. Over the hard limit
+with nothing left to move it raises `ContextOverflowError`. A person may compress by
 hand, undo the last compression, set pins and end stages through it; all that it
 knows is a fold over the records that it writes (`state.py`). What it leaves out:
 how the ladder is taken (`ladder.py`), how a view gets smaller (strategies).

@@ -70,9 +70,9 @@ def results_of(source: Source, plan: Plan, progress: Progress = lambda _: None) 
     """What comes of a file: a result a session, or one that says what was wrong.
 
     A result has `at` (the number of its source), `session`, and `error` or else `rows`,
-    `breaks` (policies that break laws by their own account), `notes` (sentences), `calls`, `tokens` and `head` (of the session, in tokens),
-    `missed` and `page`.
-    `progress` gets the share of the file that is done, 0 to 1.
+    `breaks` (policies that break laws by their own account), `notes` (sentences), `calls`,
+    `tokens` and `head` (of the session, in tokens), `missed` and `page`. `progress` gets
+    the share of the file that is done, 0 to 1.
     """
     try:
         sessions = open_sessions(source.path, partial(
