@@ -6,11 +6,22 @@ import io
 import json
 import sys
 import unittest
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 
 from mini_agent.messages import calls_of, pairing_faults, text_of
 
 from .support import SCRIPTS, command
+
+
+@contextmanager
+def scripts_on_the_path() -> Iterator[None]:
+    """They import each other by name, as they do when one of them is started."""
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(SCRIPTS))
 
 
 class ScriptsTest(unittest.TestCase):
@@ -38,6 +49,12 @@ class ScriptsTest(unittest.TestCase):
         self.assertEqual(1, done.returncode)
         self.assertIn("No module named 'tests.test_no_such'", done.stdout)
 
+    def test_those_that_are_begun_first_are_there(self) -> None:
+        """A module that was renamed would be begun last again."""
+        with scripts_on_the_path():
+            from run_tests import LONG, modules
+        self.assertEqual({f"tests.{name}" for name in LONG}, set(modules()[:len(LONG)]))
+
     def test_a_comparison_is_measured_in_a_process_of_its_own(self) -> None:
         """A row a session: its steps, and numbers that are more than nothing."""
         done = command("scripts/scaling.py", "--steps", "5,10")
@@ -50,8 +67,7 @@ class BenchTest(unittest.TestCase):
     """The bench, without its measurements."""
 
     def setUp(self) -> None:
-        sys.path.insert(0, str(SCRIPTS))
-        self.addCleanup(sys.path.remove, str(SCRIPTS))
+        self.enterContext(scripts_on_the_path())
 
     def test_a_row_is_the_median_of_its_pairs(self) -> None:
         """And the spread from the least to the most; over its limit it is not met."""
