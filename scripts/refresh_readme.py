@@ -121,7 +121,8 @@ def figures(heads: Mapping[str, str]) -> str:
     for window, body in WINDOW.findall(EVIDENCE.read_text(encoding="utf-8")):
         found = [MEASURED.match(line) for line in body.splitlines()]
         best = [match for match in found if match and match[1] in known]
-        head.append(f"{int(window) // 1000}k ({best[0][2]} {heads.get('sessions', 'sessions')})")
+        head.append(f"{int(window) // 1000}k"
+                    + heads.get("sessions", " ({} sessions)").format(best[0][2]))
         for match in sorted(best, key=lambda match: match[3], reverse=True):
             rows.setdefault(match[1], []).append(
                 f"{match[3]} / {match[4]} / {match[5]}"

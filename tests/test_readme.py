@@ -242,6 +242,16 @@ class TranslationTest(unittest.TestCase):
             for key in keys:
                 self.assertEqual([], [one for one in there if one not in words[key]], key)
 
+    def test_chinese_prose_is_set_as_chinese(self) -> None:
+        """Punctuation is full-width, ends a line (a break is shown as a space), and closes no emphasis."""
+        text = re.sub(r"(?ms)^```\n.*?^```$|<!--.*?-->|^    [^\n]*$", "", CHINESE)
+        text = CODE.sub("x", re.sub(r"\]\([^)]*\)", "", text))
+        for wrong in (r"[\u4e00-\u9fff][,;:?!()]", r"[,;:?!()][\u4e00-\u9fff]", r"\d %",
+                      r"[\w*]\n *[\u4e00-\u9fffx]"):
+            self.assertEqual([], re.findall(f".*{wrong}.*", text))
+        self.assertEqual([], re.findall(r"\*[^*\n]*[^\w*]\*(?=\w)",
+                                        re.sub(r"\*([^*\n]*\w)\*", r"\1", text)))
+
     def test_a_table_of_the_program_has_the_same_rows(self) -> None:
         """Names of policies, commands and targets, and all output of commands."""
         for (name, ours), (_, theirs) in zip(GENERATED.findall(README), GENERATED.findall(CHINESE)):
