@@ -63,8 +63,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
         _write_page(Path(options.html), paths, plan, good, err)
     broken = list(limits.broken([row for result in good for row in result["rows"]],
                                 plan.policies))
-    for text in broken:
-        err.write(f"mini-agent: {printable(text)}\n")
+    write_rows((f"mini-agent: {text}" for text in broken), err)
     if interrupted:
         err.write(f"mini-agent: interrupted, {len(good)} sessions are done\n")
         return INTERRUPTED
@@ -178,7 +177,7 @@ def _tell_faults(results: Sequence[Result], err: TextIO) -> bool:
     for result in results:
         if "error" in result:
             skipped = "" if result["asked"] else "left out: "
-            err.write(f"mini-agent: {skipped}{printable(result['error'])}\n")
+            write_rows([f"mini-agent: {skipped}{result['error']}"], err)
     return any(result.get("asked") for result in results)
 
 

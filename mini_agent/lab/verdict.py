@@ -20,6 +20,7 @@ Row = Mapping[str, Any]
 BOUNDS = ("none", *EXTREMES)  # they stand in the table as bounds, not as advice
 NEARLY = .02       # of far recall, and of that in context: two that differ less are close
 NO_STEP = .005     # of the steps of many sessions: the table says 0 % of less
+FEW = 5            # sessions: their mean is said to be one of a few
 UNMEASURED = "What is lost was not measured."
 TOO_LITTLE = "Too little is used again to measure what is lost."
 
@@ -81,7 +82,8 @@ def _of_many(window: int, rows: Sequence[Row], out: set[str]) -> Verdict:
         return Verdict(f"Window {window}",
                        instead="no session is long enough for its evidence to count; "
                                "try a smaller window.")
-    where = f"Window {window}, {count} session{'s' if count > 1 else ''}"
+    only = "only " if count < FEW else ""
+    where = f"Window {window}, {only}{count} session{'s' if count > 1 else ''}"
     if not any(row["far_recall"] is not None for row in rows):
         return Verdict(where, instead=(
             UNMEASURED if all(row["recall"] is None for row in rows) else TOO_LITTLE))
