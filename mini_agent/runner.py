@@ -18,8 +18,8 @@ from .compression.pin_tools import PinTool, StageDoneTool
 from .compression.pinning import too_large
 from .compression.pins import Pin, Pins
 from .compression.policies import tools_of
-from .compression.purse import Purse
 from .compression.store import MemoryShelf, RunShelf
+from .compression.token_limit import TokenLimit
 from .compression.tools import Finder, reading_tools
 from .compression.window import ContextWindow
 from .errors import UsageError
@@ -82,7 +82,8 @@ def run_task(task: Task, workspace: Path, sinks: Sequence[Sink], *,
         window = ContextWindow(governance.policy, governance.budget,
                                estimator(governance.estimator), model, tracer, texts,
                                tools.declarations(), shelf=shelf)
-    bounded = window if window is None or max_tokens is None else Purse(window, max_tokens, texts)
+    bounded = window if window is None or max_tokens is None else (
+        TokenLimit(window, max_tokens, texts))
     agent = Agent(model, WaitingTools(tools, kept), tracer, window=bounded, texts=texts,
                   max_steps=max_steps, history=history)
     return agent.run(task.system, "\n".join([task.task, *_marks(task, governance)]), start)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from mini_agent.compression.policies import find_policy, policy_names, with_settings
-from mini_agent.compression.stability import Request, requests
 from mini_agent.compression.store import MemoryShelf
 from mini_agent.compression.window import ContextWindow
 from mini_agent.errors import ContextOverflowError
@@ -17,6 +16,8 @@ from mini_agent.models.scripted import ScriptedModel
 from mini_agent.texts import Texts
 from mini_agent.tokens import estimator
 from mini_agent.trace import Record, Tracer
+
+from .stability import Request, requests
 
 FIRST = "Never touch config/prod.yaml."
 LATER = "The port has to be 9090."

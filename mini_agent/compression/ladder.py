@@ -80,7 +80,7 @@ class Ladder:
                 old.trigger == "threshold" for old in self.state.taken):
             return  # the descent behind this one had begun
         if descent.trigger == "threshold" and self.tokens <= self._lowest and not self.state.taken:
-            return  # as mostly
+            return  # the common case
         level, gained, start = self._begun(descent)
         in_vain: dict[int, View] = {}
         progress = True

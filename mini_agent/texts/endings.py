@@ -18,7 +18,7 @@ ENDINGS: dict[str, tuple[str, str]] = {
     "end_script_remedy": ("add a reply, or end with one without calls",
                           "请增加一条回复,或以一条没有调用的回复结束"),
     "end_injected": ("the model failed (injected)", "模型失败(由脚本注入)"),
-    # compression/purse.py
+    # compression/token_limit.py
     "end_budget_place": ("budget", "预算"),
     "end_budget": ("{sent} tokens are sent, and {more} more are over the limit of {limit} in all",
                    "已发送 {sent} 个 token,再发送 {more} 个就超出合计 {limit} 的上限"),

@@ -1,4 +1,4 @@
-"""Milestone 4: a window with a purse, for a run that may send so many tokens in all.
+"""Milestone 4: a limit to the tokens that a run may send in all.
 
 A window bounds each request; a run with small requests can still burn tokens without
 end. What is left out: any other ending (`loop.py` has them all).
@@ -15,7 +15,7 @@ from ..texts import Texts
 from .window import ContextWindow
 
 
-class Purse:
+class TokenLimit:
     """A window that sends at most `limit` tokens in all, as it counts them."""
 
     def __init__(self, window: ContextWindow, limit: int, texts: Texts) -> None:

@@ -1,8 +1,6 @@
-"""Milestone 3: how much of each request a provider's cache can keep, from a trace alone.
+"""How much of each request a provider's cache can keep, judged from a trace alone.
 
-A cache keeps the leading part of a request that is byte for byte the last one's. What
-a policy frees by rewriting old messages it may pay for again here. What this module
-leaves out: prices (the lab has them).
+A cache keeps the leading part of a request that is byte for byte the last one's.
 """
 
 from __future__ import annotations
@@ -10,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..texts import Texts
-from ..tokens import Estimator
-from ..trace import Record
-from .state import WindowState
-from .view import Entry, same_prefix
+from mini_agent.compression.state import WindowState
+from mini_agent.compression.view import Entry, same_prefix
+from mini_agent.texts import Texts
+from mini_agent.tokens import Estimator
+from mini_agent.trace import Record
 
 
 @dataclass(frozen=True)
