@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
 import unittest
+from pathlib import Path
 from unittest import mock
 
 from mini_agent.columns import FIRST, Table, columns_of, hung, width, write_rows
 from tests.support import ROOT, command
+from tests.test_m3_digest import session
+from tests.test_m6_study import openai_form
 
 HEAD = ("policy", "far", "cost", "done")
 ROWS = [("clip", "0.5", "12345", "a=1"), ("a_very_long_name_of_a_policy_file.json", "-", "1", "")]
@@ -100,7 +104,7 @@ class TerminalTest(unittest.TestCase):
     """Real commands on a real terminal of 80 columns."""
 
     def shown(self, *arguments: str) -> list[str]:
-        """The lines that a command writes to a terminal."""
+        """The lines that Python with these arguments writes to a terminal."""
         import fcntl
         import pty
         import struct
@@ -109,7 +113,7 @@ class TerminalTest(unittest.TestCase):
         leader, follower = pty.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         environ = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
-        with subprocess.Popen([sys.executable, "-m", "mini_agent", *arguments], cwd=ROOT,
+        with subprocess.Popen([sys.executable, *arguments], cwd=ROOT,
                               stdin=follower, stdout=follower, stderr=follower,
                               env=environ) as process:
             os.close(follower)
@@ -132,9 +136,18 @@ class TerminalTest(unittest.TestCase):
                 ("why", "traces/reference/m4-trace.jsonl", "212 of 4380"),
                 ("policies",), ("policies", "two_layer"), ("tokens", "README.md")):
             with self.subTest(arguments):
-                lines = self.shown(*arguments)
+                lines = self.shown("-m", "mini_agent", *arguments)
                 self.assertTrue(lines)
                 self.assertEqual([], [line for line in lines if width(line) > 80])
+
+    def test_no_line_of_the_evidence_is_wider(self) -> None:
+        """The table of every policy, and the sentences behind it."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="mini-agent-test-")))
+        (folder / "one.json").write_text(json.dumps(openai_form(session(40))), "utf-8")
+        lines = self.shown("scripts/evidence.py", str(folder), "--windows", "3000", "--jobs", "1",
+                           "--traces", str(folder))
+        self.assertIn("Window 3000, 1 sessions that count:", lines)
+        self.assertEqual([], [line for line in lines if width(line) > 80 and "\r" not in line])
 
     def test_no_line_of_a_demo_is_wider(self) -> None:
         """Also in a pipe. Of milestone 3 the published bytes are as they are."""
@@ -148,8 +161,8 @@ class TerminalTest(unittest.TestCase):
 
     def test_the_columns_that_decide_are_there(self) -> None:
         """And the others are named."""
-        lines = self.shown("compare", "workspace/sessions/lesson.jsonl", "--window", "1800",
-                           "--policy", "clip_errors_summary")
+        lines = self.shown("-m", "mini_agent", "compare", "workspace/sessions/lesson.jsonl",
+                           "--window", "1800", "--policy", "clip_errors_summary")
         self.assertEqual(["window", "1800", "far", "in", "context", "cost", "summary", "peak",
                           "over", "breaks", "laws"], lines[2].split())
         self.assertIn("(into a file or a pipe go also: recall, fresh, lines, sent, compressions)",
