@@ -62,7 +62,8 @@ def rows(records: Iterable[Record]) -> list[Row]:
                 compressions = []
         except (KeyError, TypeError, ValueError) as error:
             raise TraceError(f"the {record['event']} does not fit ({error!r})",
-                             place=f"seq {record['seq']}", value=record["seq"]) from error
+                             place=f"seq {record['seq']}", value=record["seq"],
+                             remedy="mini-agent check lists what is wrong") from error
     return list(made.values())
 
 

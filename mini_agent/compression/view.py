@@ -55,7 +55,7 @@ class Change:
 
     @property
     def dropped(self) -> tuple[int, ...]:
-        """History indexes that no entry stands for any more; see `with_dropped`."""
+        """History indexes that no entry stands for any more."""
         return tuple(self.facts.get("dropped", ()))
 
 

@@ -77,7 +77,8 @@ class Document:
                              remedy="give the files in it") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise UsageError(f"cannot be read: {reason}", place=place, value=place) from None
+            raise UsageError(f"cannot be read: {reason}", place=place, value=place,
+                             remedy="give a recorded session") from None
         document = cls(clean(Path(path).name), data)
         document.place = clean(place)
         if not document._data.strip():
