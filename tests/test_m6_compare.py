@@ -14,7 +14,7 @@ from unittest import mock
 
 from mini_agent.errors import UsageError
 from mini_agent.lab import compare as compare_module, run_compare
-from mini_agent.lab.limits import FAILURES, Limits
+from mini_agent.lab.bounds import FAILURES, Bounds
 from mini_agent.lab.measures import KEYS
 from mini_agent.lab.progress import ProgressLine
 from mini_agent.lab.sources import find_sources, shard
@@ -372,7 +372,7 @@ class LimitsTest(unittest.TestCase):
         """A session without far evidence has no far recall."""
         row = {"session": "s", "policy": "p", "window": 1, "peak_tokens": 1, "far_recall": None,
                "facts": {}, "law_breaks": 0, "over_window_steps": 0}
-        self.assertEqual([], list(Limits(5, .9, FAILURES).broken([row], ["p"])))
+        self.assertEqual([], list(Bounds(5, .9, FAILURES).broken([row], ["p"])))
 
     def test_the_help_names_all_that_can_fail(self):
         """The names stand there in words, so that the parser need not import them."""

@@ -24,8 +24,8 @@ from ..disk import read_file, write_file
 from ..errors import DONE, FAILED, INTERRUPTED, WRONG_USE, UsageError
 from ..hostile import printable
 from ..messages import clean
+from .bounds import FAILURES, Bounds
 from .compare import Plan, Result, compare
-from .limits import FAILURES, Limits
 from .pagedata import grid, page_data
 from .progress import ProgressLine
 from .sources import find_sources, shard
@@ -38,10 +38,10 @@ SHARE_FORMAT = 1
 
 def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     """Exit status 0, 1 (a bound is broken), 2 (a file could not be read) or 130."""
-    limits = _limits(options)
+    bounds = _bounds(options)
     paths, plan, results, interrupted = (
-        (*merge(options.merge), False) if options.merge else _work(options, limits, err))
-    limits.check(plan.facts, plan.evidence)  # of shares this is known only now
+        (*merge(options.merge), False) if options.merge else _work(options, bounds, err))
+    bounds.check(plan.facts, plan.evidence)  # of shares this is known only now
     if options.shard:
         out.write(json.dumps({"compare": SHARE_FORMAT, "shard": options.shard, "paths": paths,
                               "plan": asdict(plan), "results": results,
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     _print(options, plan, good, out)
     if options.html:
         _write_page(Path(options.html), paths, plan, good, err)
-    broken = list(limits.broken([row for result in good for row in result["rows"]],
+    broken = list(bounds.broken([row for result in good for row in result["rows"]],
                                 plan.policies))
     write_rows((f"mini-agent: {text}" for text in broken), err)
     if interrupted:
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     return WRONG_USE if wrong else FAILED if broken else DONE
 
 
-def _work(options: argparse.Namespace, limits: Limits,
+def _work(options: argparse.Namespace, bounds: Bounds,
           err: TextIO) -> tuple[list[str], Plan, list[Result], bool]:
     """Paths, plan, results so far, and whether an interrupt came."""
     if not options.sessions:
@@ -81,7 +81,7 @@ def _work(options: argparse.Namespace, limits: Limits,
                          remedy="give 1 or more")
     plan = _plan(options)
     plan.check()
-    limits.check(plan.facts, plan.evidence)
+    bounds.check(plan.facts, plan.evidence)
     sources = find_sources(options.sessions)
     if options.shard:
         sources = shard(sources, options.shard)
@@ -128,13 +128,13 @@ def _facts(given: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(fact for fact in facts if fact.strip()))
 
 
-def _limits(options: argparse.Namespace) -> Limits:
+def _bounds(options: argparse.Namespace) -> Bounds:
     fail_on = tuple(filter(None, options.fail_on.split(",")))
     for name in fail_on:
         if name not in FAILURES:
             raise UsageError(f"nothing fails on {name!r}", place="--fail-on", value=name,
                              remedy=f"known are: {', '.join(FAILURES)}")
-    return Limits(options.max_peak, options.min_recall, fail_on)
+    return Bounds(options.max_peak, options.min_recall, fail_on)
 
 
 def merge(paths: Sequence[str]) -> tuple[list[str], Plan, list[Result]]:

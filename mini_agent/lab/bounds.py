@@ -16,7 +16,7 @@ FAILURES = ("lost-fact", "law", "overflow")
 
 
 @dataclass(frozen=True)
-class Limits:
+class Bounds:
     """`max_peak` in tokens; `min_recall` is the far recall, 0 to 1; `fail_on` are of
     `FAILURES`: a fact that is gone at the last step, a law broken, a step over the window."""
 
