@@ -73,8 +73,9 @@ def with_room(policy: Policy, window: int | None) -> Policy:
     if policy.reserve or not policy.ladder or not (window or policy.scale):
         return policy
     answer = longest_answer(window) if window else FULL_WINDOW // ANSWER_SHARE
-    scaled = -(-answer * FULL_WINDOW // window) if window and policy.scale else answer
-    return replace(policy, reserve=scaled)
+    if window and policy.scale:  # so that it is the answer for this window; of very few tokens none
+        answer = min(-(-answer * FULL_WINDOW // window), FULL_WINDOW // ANSWER_SHARE)
+    return replace(policy, reserve=answer)
 
 
 def recorded(start: Mapping[str, Any], place: str) -> Governance:

@@ -8,14 +8,13 @@ each reply and each result. Writes m1-trace.jsonl into the traces folder.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import textwrap
 from pathlib import Path
 
 from fresh import ROOT, TRACES, demo
 
-from mini_agent.cli import guarded
+from mini_agent.cli import Parser, guarded
 from mini_agent.tasks import load_task
 from mini_agent.trace import Record, TraceFile
 
@@ -41,7 +40,7 @@ def tell(record: Record) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the task and tell it; 0 if it was done."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Parser(description=__doc__.splitlines()[0])
     parser.add_argument("--task", type=Path, default=ROOT / "scripts" / "m1_task.json")
     parser.add_argument("--traces", type=Path, default=TRACES)
     options = parser.parse_args(arguments)

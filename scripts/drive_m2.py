@@ -9,7 +9,6 @@ what came back. Writes m2-trace.jsonl into the traces folder.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -22,7 +21,7 @@ from typing import Any
 
 from fresh import ROOT, TRACES, demo
 
-from mini_agent.cli import guarded
+from mini_agent.cli import Parser, guarded
 from mini_agent.messages import Message
 from mini_agent.tasks import load_task
 from mini_agent.tools.schema import object_of
@@ -104,7 +103,7 @@ def link_outside(workspace: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the task and print every call; 0 if it was done."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Parser(description=__doc__.splitlines()[0])
     parser.add_argument("--task", type=Path, default=ROOT / "scripts" / "m2_task.json")
     parser.add_argument("--traces", type=Path, default=TRACES)
     options = parser.parse_args(arguments)

@@ -9,7 +9,6 @@ m3-curve.svg into the traces folder. Exit status 1 if the task was not done.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from dataclasses import asdict
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from fresh import ROOT, TRACES, demo, wants_color
 
-from mini_agent.cli import guarded
+from mini_agent.cli import Parser, guarded
 from mini_agent.disk import write_file
 from mini_agent.drawing import Curve, Mark, Panel, glyphs, svg, terminal_chart
 from mini_agent.governance import govern
@@ -92,7 +91,7 @@ def picture(governed: list[Row], baseline: list[Row], threshold: int) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run both, print and write everything; 0 if the task was done."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Parser(description=__doc__.splitlines()[0])
     parser.add_argument("--task", type=Path, default=ROOT / "scripts" / "m3_task.json")
     parser.add_argument("--traces", type=Path, default=TRACES)
     options = parser.parse_args(arguments)

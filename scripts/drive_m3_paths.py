@@ -11,7 +11,6 @@ m3-path-POLICY.jsonl into the traces folder. Exit status 1 if a run came to no a
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections import Counter
@@ -21,7 +20,8 @@ from pathlib import Path
 
 from fresh import ROOT, TRACES, demo
 
-from mini_agent.cli import guarded
+from mini_agent.cli import Parser, guarded
+from mini_agent.compression.budget import window_tokens
 from mini_agent.compression.state import rebuild
 from mini_agent.compression.view import View
 from mini_agent.governance import Governance, govern
@@ -147,9 +147,9 @@ def table(results: dict[str, Result]) -> Iterator[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run all, print the table and the explanations; 0 if every run came to an answer."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Parser(description=__doc__.splitlines()[0])
     parser.add_argument("--task", type=Path, default=ROOT / "scripts" / "m3_task.json")
-    parser.add_argument("--window", type=int, default=WINDOW, help="tokens (%(default)s)")
+    parser.add_argument("--window", type=window_tokens, default=WINDOW, help="tokens (%(default)s)")
     parser.add_argument("--traces", type=Path, default=TRACES)
     options = parser.parse_args(arguments)
     task = load_task(options.task)

@@ -13,7 +13,6 @@ and m4-who.svg into the traces folder. Exit status 1 if one of the three was not
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ from typing import Any
 
 from fresh import ROOT, TRACES, demo
 
-from mini_agent.cli import guarded
+from mini_agent.cli import Parser, guarded
 from mini_agent.columns import fitted
 from mini_agent.disk import write_file
 from mini_agent.drawing import Curve, Panel, bars, svg
@@ -217,7 +216,7 @@ def picture(holders: Sequence[Holder]) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run all three, print and write everything; 0 if each was done."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Parser(description=__doc__.splitlines()[0])
     parser.add_argument("--task", type=Path, default=ROOT / "scripts" / "m4_task.json")
     parser.add_argument("--facts", type=Path, default=ROOT / "scripts" / "m4_facts.txt")
     parser.add_argument("--policy", default="", help="compress by this one, not by the task's")

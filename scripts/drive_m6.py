@@ -9,7 +9,6 @@ Opens nothing, but says where the page is. Exit status 1 if a check found someth
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -39,7 +38,7 @@ def convert(path: Path, traces: Path) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Convert, check, compare; 0 if nothing was found."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = cli.Parser(description=__doc__.splitlines()[0])
     parser.add_argument("--sessions", type=Path, default=ROOT / "workspace" / "sessions")
     parser.add_argument("--window", default="1800")
     parser.add_argument("--policy", default="", help="only these, as A,B")

@@ -12,7 +12,6 @@ traces folder. The same sessions give the same bytes.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
@@ -21,8 +20,9 @@ from pathlib import Path
 
 from fresh import TRACES
 
-from mini_agent.cli import guarded
+from mini_agent.cli import Parser, guarded
 from mini_agent.columns import columns_of, write_rows
+from mini_agent.compression.budget import windows_of
 from mini_agent.disk import write_file
 from mini_agent.lab.compare import Plan, Result, compare
 from mini_agent.lab.frontier import frontier_svg
@@ -73,14 +73,14 @@ def write(study: Study, said: list[str], command: str, traces: Path) -> list[Pat
 
 def main() -> int:
     """Exit status 0, or 2 where there is nothing to measure."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = Parser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", metavar="FOLDER", help="recorded sessions, of any known agent")
     parser.add_argument("--windows", default=WINDOWS, help=f"in tokens ({WINDOWS})")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
                         help="files at a time (one a processor)")
     parser.add_argument("--traces", type=Path, default=TRACES, help="where the picture goes")
     options = parser.parse_args()
-    windows = tuple(map(int, options.windows.split(",")))
+    windows = windows_of(options.windows)
     study = Study(results_of(options.folder, Plan(POLICIES, windows), options.jobs))
     if not study.windows:
         print("no session counts at these windows: it takes 20 calls, a history over 1.15 "

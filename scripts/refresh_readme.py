@@ -11,7 +11,6 @@ nothing is written and the exit status is 1 if something is out of date; a test 
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import json
@@ -171,7 +170,7 @@ BLOCKS: dict[str, tuple[str, Callable[[Words], list[list[str]]]]] = {
 
 def main(arguments: list[str] | None = None) -> int:
     """Rewrite or check README.md and its translation."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = cli.Parser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing, only tell")
     options = parser.parse_args(arguments)
     chinese = json.loads((Path(__file__).parent / "readme_zh.json").read_text(encoding="utf-8"))

@@ -8,13 +8,13 @@ nothing had to be compressed at this window.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from functools import partial
 
 from fresh import ROOT
 
-from mini_agent.cli import guarded
+from mini_agent.cli import Parser, guarded
+from mini_agent.compression.budget import window_tokens
 from mini_agent.hostile import printable
 from mini_agent.lab.extremes import check_names, lab_policy
 from mini_agent.lab.recording import Recording
@@ -41,11 +41,11 @@ def last_digest(path: str, policy: str, window: int) -> str:
 
 def main() -> int:
     """Exit status 0, or 2 where there is none."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = Parser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("session", metavar="SESSION", nargs="?",
                         default=str(ROOT / "workspace" / "sessions" / "rename.json"))
     parser.add_argument("--policy", default="digest")
-    parser.add_argument("--window", type=int, default=3_000, help="in tokens (3000)")
+    parser.add_argument("--window", type=window_tokens, default=3_000, help="in tokens (3000)")
     options = parser.parse_args()
     check_names([options.policy])
     text = last_digest(options.session, options.policy, options.window)

@@ -9,7 +9,6 @@ gives one line, and the watch goes on. Ctrl-C ends it.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from fresh import ROOT, demo
 
-from mini_agent.cli import guarded
+from mini_agent.cli import Parser, guarded
 from mini_agent.errors import UsageError
 from mini_agent.governance import govern
 from mini_agent.rhythm import all_compressions, peak, rows
@@ -93,7 +92,7 @@ def _state(path: Path) -> tuple[int, int] | None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Watch the task file until Ctrl-C."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Parser(description=__doc__.splitlines()[0])
     parser.add_argument("--task", type=Path, default=ROOT / "scripts" / "m3_task.json")
     options = parser.parse_args(arguments)
     print(f"watching {options.task}: edit and save it; Ctrl-C ends", flush=True)

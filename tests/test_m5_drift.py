@@ -128,6 +128,20 @@ class WindowTests(unittest.TestCase):
         told = governed_by(with_room(find_policy("digest"), None), None).budget.within(8_000)
         self.assertEqual(6_400, told.hard)
 
+    def test_the_window_that_is_advised_is_large_enough_and_not_larger(self):
+        """The smallest for which a request of so many tokens leaves room for its answer."""
+        for name in ("digest", "published", "two_layer", "reserve_16k", "none"):
+            for size in (1, 1_000, 16_000, 200_000):
+                policy = with_room(find_policy(name), size)
+                budget = governed_by(policy, size).budget
+                for tokens in (1, 7, 1_193, 99_999):
+                    with self.subTest(name, size=size, tokens=tokens):
+                        advised = budget.window_for(tokens)
+                        self.assertLessEqual(tokens, governed_by(policy, advised).budget.hard)
+                        if advised > 1:
+                            less = governed_by(policy, advised - 1).budget.hard
+                            self.assertGreater(tokens, less)
+
     def test_usage_from_before_a_change_does_not_trigger_the_next(self):
         """One compression, and none at the following step although the old report was high."""
         history = session(5)

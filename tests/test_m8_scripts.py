@@ -38,6 +38,20 @@ class ScriptsTest(unittest.TestCase):
                 self.assertEqual((0, ""), (done.returncode, done.stderr))
                 self.assertIn(source.partition('"""')[2].split()[0], done.stdout)
 
+    def test_what_is_typed_wrong_is_told_in_one_line(self) -> None:
+        """An option that nobody knows, and a window, a list of windows, jobs that cannot be."""
+        session = "workspace/sessions/lesson.jsonl"
+        for words in (*((name, "--nix") for name in (
+                "drive_m1", "drive_m2", "drive_m3", "drive_m3_paths", "drive_m4", "drive_m6",
+                "refresh_readme", "watch_m3")), ("drive_m3_paths", "--window", "0"),
+                ("evidence", session, "--windows", "16k,abc"),
+                ("evidence", session, "--windows", "2k", "--jobs", "0"),
+                ("show_digest", session, "--window", "many")):
+            with self.subTest(words):
+                done = command(f"scripts/{words[0]}.py", *words[1:])
+                self.assertEqual((2, ""), (done.returncode, done.stdout))
+                self.assertRegex(done.stderr, r"\Amini-agent: [^\n]+; [^\n]+\n\Z")
+
     def test_a_module_is_run_and_counted_and_one_that_is_not_there_fails(self) -> None:
         """The numbers are those of unittest; the status is 1 where anything failed."""
         there = unittest.defaultTestLoader.loadTestsFromName("tests.test_m3_aging")

@@ -8,6 +8,7 @@ may not be sent. With a plain number as threshold all of them are that number.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from ..errors import UsageError
 
 FULL_WINDOW = 200_000  # the window for which the absolute numbers of policies are given
+MOST = 10**12          # tokens of a window that can be named
 HAND_MARGIN = 3_000    # by hand the margin is smaller: the user knows what comes
 _SHARE = re.compile(r"(\d+(?:\.\d+)?)%")
 _FREE = re.compile(r"-\s*(\d+)")
@@ -42,6 +44,11 @@ class Budget:
         if self.window is not None and window >= self.window:
             return self
         return make_budget(window, **self.recipe)
+
+    def window_for(self, tokens: int) -> int:
+        """The smallest window in which a request of so many tokens is not over `hard`."""
+        return bisect_left(range(1, MOST), tokens,
+                           key=lambda window: make_budget(window, **self.recipe).hard) + 1
 
     def scaled(self, number: int) -> int:
         """An absolute number for 200,000 tokens, for this window, rounded down.
@@ -95,6 +102,11 @@ def tokens_at(trigger: str | int, window: int, max_output: int | None = None,
         return window - (free if max_output is None else min(free, max_output))
     raise UsageError(f"no trigger {trigger!r}", place="trigger", value=trigger,
                      remedy='give a number, "80%", "-16384" or "-min(20000,max_output)"')
+
+
+def windows_of(text: str) -> tuple[int, ...]:
+    """The windows of a list as a person types it: `16k,32000`. Raises `UsageError`."""
+    return tuple(dict.fromkeys(map(window_tokens, text.split(","))))
 
 
 def window_tokens(text: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import ContextOverflowError
 from ..texts import Texts
+from .budget import Budget
 from .laws import Protection
 from .view import Entry, View
 
@@ -27,14 +28,14 @@ def least(view: View, protection: Protection, declared: int) -> int:
                           if entry.covers(protection.verbatim))
 
 
-def overflow_error(texts: Texts, step: int, tokens: int, hard: int,
+def overflow_error(texts: Texts, step: int, tokens: int, budget: Budget,
                    parts: list[tuple[str, int]]) -> ContextOverflowError:
-    """The error that names what cannot be moved, and how many tokens it has."""
+    """The error that names what cannot be moved, how many tokens it has, and a window for it."""
     named = ", ".join(f"{texts(f'part_{name}'.replace(' ', '_'))} {size}" for name, size in parts)
     return ContextOverflowError(
-        texts("end_overflow", tokens=tokens, limit=hard, step=step, parts=named), tokens=tokens,
-        limit=hard, immovable=parts, place=texts("end_window"),
-        remedy=texts("end_overflow_remedy", tokens=tokens))
+        texts("end_overflow", tokens=tokens, limit=budget.hard, step=step, parts=named),
+        tokens=tokens, limit=budget.hard, immovable=parts, place=texts("end_window"),
+        remedy=texts("end_overflow_remedy", window=budget.window_for(tokens)))
 
 
 def _part(at: int, entry: Entry, protection: Protection) -> str:

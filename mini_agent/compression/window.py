@@ -247,4 +247,4 @@ class ContextWindow:
         parts = immovable(self.view, self.protection(), self.state.declared)
         self._ladder.record("context_overflow", step=step, tokens=tokens, hard=self.budget.hard,
                             immovable=[{"name": name, "tokens": size} for name, size in parts])
-        raise overflow_error(self._ladder.texts, step, tokens, self.budget.hard, parts)
+        raise overflow_error(self._ladder.texts, step, tokens, self.budget, parts)

@@ -145,7 +145,11 @@ def compare(sources: Sequence[Source], plan: Plan, jobs: int = 1,
 
     `jobs` files are worked on at a time, each in a process of its own if more than
     one. `progress` gets the bytes that are done. An interrupt ends the work at once.
+    Raises `UsageError` for less than one job.
     """
+    if jobs < 1:
+        raise UsageError(f"{jobs} jobs do nothing", place="--jobs", value=jobs,
+                         remedy="give 1 or more")
     if jobs == 1 or len(sources) == 1:
         done = 0
         for source in sources:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..columns import WIDTH, columns_of, hung, write_rows
-from ..compression.budget import window_tokens
+from ..compression.budget import windows_of
 from ..compression.policies import policy_names
 from ..disk import read_file, write_file
 from ..errors import DONE, FAILED, INTERRUPTED, WRONG_USE, UsageError
@@ -76,9 +76,6 @@ def _work(options: argparse.Namespace, bounds: Bounds,
     if not options.sessions:
         raise UsageError("there is no session to compare", place="SESSION",
                          remedy="name a recorded session or a folder of them")
-    if options.jobs < 1:
-        raise UsageError(f"{options.jobs} jobs do nothing", place="--jobs", value=options.jobs,
-                         remedy="give 1 or more")
     plan = _plan(options)
     plan.check()
     bounds.check(plan.facts, plan.evidence)
@@ -99,7 +96,7 @@ def _work(options: argparse.Namespace, bounds: Bounds,
 
 def _plan(options: argparse.Namespace) -> Plan:
     policies = tuple(filter(None, options.policy.split(","))) or tuple(policy_names())
-    windows = tuple(dict.fromkeys(window_tokens(text) for text in options.window.split(",")))
+    windows = windows_of(options.window)
     if options.no_evidence and options.evidence is not None:
         raise UsageError("--evidence and --no-evidence contradict each other", place="--evidence",
                          remedy="give one of them")

@@ -26,8 +26,8 @@ ENDINGS: dict[str, tuple[str, str]] = {
     "end_window": ("window", "窗口"),
     "end_overflow": ("{tokens} tokens are over the limit of {limit} at step {step} and cannot be "
                      "moved: {parts}", "第 {step} 步有 {tokens} 个 token,超出上限 {limit},且无法移动: {parts}"),
-    "end_overflow_remedy": ("raise the window to {tokens} or more, or protect less",
-                            "请把窗口增大到 {tokens} 或以上,或减少受保护的内容"),
+    "end_overflow_remedy": ("raise the window to {window} or more, or protect less",
+                            "请把窗口增大到 {window} 或以上,或减少受保护的内容"),
     "part_tool_declarations": ("tool declarations", "工具声明"),
     "part_system_message": ("system message", "系统消息"),
     "part_user_messages": ("user messages", "用户消息"),
