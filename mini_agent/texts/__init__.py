@@ -49,7 +49,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "arg_pin_kind": ("What it is (default: constraint); an assumption stays marked as not verified",
                      "类别(默认 constraint);assumption 会一直标为未验证"),
     "pin_set": ("pinned: a text of #{handle}; {count} pins in all",
-                "已固定 #{handle} 中的文字;共 {count} 处固定"),
+                "已固定 #{handle} 中的一段文字;现在共固定 {count} 处"),
     "tool_stage_done": ("Say that a stage of the work is finished, with its name.",
                         "声明一个工作阶段已完成,并给出名称"),
     "arg_stage": ("What the stage was about, in a few words", "该阶段的内容,几个词即可"),
@@ -76,7 +76,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "interrupted": ("interrupted by the user before it was finished", "在完成之前被用户中断"),
     # models/turns.py, models/live.py
     "turns_opening": ("(The conversation began earlier; its beginning is not shown.)",
-                      "(对话更早开始,开头未显示。)"),
+                      "(对话在此之前已经开始,开头未显示。)"),
     "turns_bridge": ("(I had not answered yet.)", "(我尚未答复。)"),
     "turns_go_on": ("Go on.", "请继续。"),
     "turns_empty": ("(empty)", "(空)"),

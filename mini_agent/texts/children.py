@@ -39,7 +39,7 @@ CHILDREN: dict[str, tuple[str, str]] = {
         "no more. When it is done, answer without a tool call: that is your report. Quote names, "
         "numbers and paths exactly, and say what you could not find out. If the task cannot be done, "
         "call give_up.",
-        "你是拥有独立窗口的子代理,由另一个代理派出;你看不到它的对话,它也只能看到你的最后一条消息。"
+        "你是拥有独立窗口的子代理,由另一个 agent 派出;你看不到它的对话,它也只能看到你的最后一条消息。"
         "只做下面的任务,不多做。完成后不调用工具直接回答,这就是你的回报:名称、数字与路径须照抄,并说明没能查明的内容。"
         "任务无法完成时调用 give_up。"),
     "child_context": ("What you need to know:\n{context}", "你需要知道的:\n{context}"),

@@ -12,7 +12,7 @@ DIGEST: dict[str, tuple[str, str]] = {
     "digest_files": ("Files, the one touched last first:", "文件,最近用到的在前:"),
     "digest_changed": ("changed {where}", "改于 {where}"),
     "digest_read": ("read {where}", "读于 {where}"),
-    "digest_said": ("What the assistant said last:", "助手最近的结论:"),
+    "digest_said": ("What the assistant said last:", "助手最近说的话:"),
     "digest_errors": ("What failed last:", "最近的失败:"),
     "admitted_gap": ("[... {count} characters left out ...]", "[……略去 {count} 个字符……]"),
     "admitted": (

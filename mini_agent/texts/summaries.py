@@ -127,7 +127,7 @@ SUMMARIES: dict[str, tuple[str, str]] = {
     "nine_header": (
         "[full summary] {count} older messages folded; what is done is done, where two things "
         "differ the later stands; the whole is in the run log",
-        "[全量摘要] 已折叠 {count} 条旧消息;已完成的不必重做,前后不一以后者为准,完整内容见运行日志"),
+        "[全量摘要] 已折叠 {count} 条旧消息;已完成的不必重做,前后不一致时以后者为准,完整内容见运行日志"),
     "note_header": (
         "[handoff note] A predecessor has worked on this task; this note stands for {count} "
         "messages. Build on its work, do not do it again; the whole is in the run log",
@@ -135,7 +135,7 @@ SUMMARIES: dict[str, tuple[str, str]] = {
     "form_header": (
         "[handoff form] {count} older messages folded; where two things differ the later stands; "
         "the whole is in the run log",
-        "[交接表] 已折叠 {count} 条旧消息;前后不一以后者为准,完整内容见运行日志"),
+        "[交接单] 已折叠 {count} 条旧消息;前后不一致时以后者为准,完整内容见运行日志"),
     "five_header": (
         "[handoff] {count} older messages folded into five sections; the whole is in the run log",
         "[交接] 已把 {count} 条旧消息折叠为五节,完整内容见运行日志"),
