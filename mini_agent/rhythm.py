@@ -32,6 +32,8 @@ class Compression:
 class Row:
     """One step: tokens and messages before governance and as sent, and its compressions.
 
+    Both sizes have all that goes with a request: a compression's are of messages alone, so
+    what the request had besides (tool declarations) is added to what was there before it.
     A step that ended in an overflow was not sent: 0 tokens, 0 messages.
     """
 
@@ -72,8 +74,10 @@ def _row(record: Record, compressions: list[Compression], earlier: Row | None) -
     is_sent = record["event"] == "model_call"
     size, count = int(told.get("tokens", 0)), int(told.get("messages", 0))
     every = (*(earlier.compressions if earlier else ()), *compressions)
-    before, before_messages = ((every[0].before, every[0].before_messages) if every
-                               else (size, count))
+    before, before_messages = size, count
+    if every:
+        before = every[0].before + max(0, size - every[-1].after)
+        before_messages = every[0].before_messages
     return Row(int(told["step"]), before, before_messages, size if is_sent else 0,
                count if is_sent else 0, every)
 

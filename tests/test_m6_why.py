@@ -114,6 +114,27 @@ class ShowTest(unittest.TestCase):
         self.assertIn("tool read_file, shortened, ", out)
         self.assertNotIn("[0] #0 system", out)
 
+    def test_tool_declarations_count_before_and_after(self):
+        """What a request has besides its messages is in both sizes, and is named at the step."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        read = {"name": "read_file", "arguments": {"path": "long.txt"}}
+        (folder / "long.txt").write_text("a line like any other\n" * 900, encoding="utf-8")
+        task = {"name": "t", "system": "s", "task": "t", "window": 2_000, "policy": "digest",
+                "replies": [{"content": "", "tool_calls": [read]}, {"content": "done"}]}
+        (folder / "task.json").write_text(json.dumps(task), encoding="utf-8")
+        trace = folder / "trace.jsonl"
+        self.assertEqual(0, mini_agent("run", folder / "task.json", "--workspace", folder,
+                                       "--trace", trace)[0])
+        sent = [payload["tokens"] for payload in read_trace(trace).events("model_call")]
+        change, = read_trace(trace).events("context_compression")
+        before, after = change["before_tokens"], change["after_tokens"]
+        rows = mini_agent("show", trace)[1].splitlines()
+        self.assertEqual([f"{before + sent[1] - after} (4)", f"{sent[1]} (4)"],
+                         [rows[3][6:18].strip(), rows[3][18:30].strip()])
+        self.assertLess(after, sent[1])
+        self.assertIn(f" messages, {after} tokens; {sent[1]} as sent, with tool declarations\n",
+                      mini_agent("show", trace, "--step", "1")[1])
+
     def test_another_agents_log_is_shown_as_it_was_or_under_a_policy(self):
         """A row a step, a line a change; with a policy the view that it would have sent."""
         log = ROOT / "workspace" / "sessions" / "rename.json"

@@ -91,7 +91,8 @@ def _lines(steps: Sequence[Taken], step: int | None, diff: bool) -> Iterator[str
     before: list[Entry] = []
     for taken, view in views(steps):
         if step is None or taken.step == step:
-            yield f"step {taken.step}: {len(view)} messages, {view.tokens} tokens"
+            sent = f"; {taken.sent} as sent, with tool declarations" * (taken.sent > view.tokens)
+            yield f"step {taken.step}: {len(view)} messages, {view.tokens} tokens{sent}"
             yield from _changed(before, view, taken) if diff else _whole(view)
         before = list(view.entries)
 

@@ -21,12 +21,14 @@ from .replay import Moment, Trial, replay
 @dataclass(frozen=True, slots=True)
 class Taken:
     """One model call: its step, `history` messages said before it, the entries that
-    `arrived` since the last call, and the records of the changes since then."""
+    `arrived` since the last call, the records of the changes since then, and the tokens
+    `sent`, tool declarations too (0 where nobody has counted them)."""
 
     step: int
     history: int
     arrived: Sequence[Entry]
     changes: Sequence[Record]
+    sent: int = 0
 
 
 def steps_of_trace(records: Sequence[Record], estimate: Estimator) -> Iterator[Taken]:
@@ -41,7 +43,8 @@ def steps_of_trace(records: Sequence[Record], estimate: Estimator) -> Iterator[T
         elif "entries" in record["payload"]:  # a compression, an undo, a pin put back
             changes.append(record)
         elif record["event"] == "model_call":
-            yield Taken(record["payload"]["step"], size, arrived, changes)
+            call = record["payload"]
+            yield Taken(call["step"], size, arrived, changes, call.get("tokens") or 0)
             arrived, changes = [], []
 
 
