@@ -12,9 +12,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+DEEPEST = 100      # folders in one another that are looked into
 LARGEST = 1 << 30  # bytes of a file that is read whole; a larger one, or one without end, is not
 CHUNK = 1 << 20
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -33,6 +35,27 @@ def read_file(path: str | Path, most: int = LARGEST) -> bytes:
     if size > most:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
     return bytes(data)
+
+
+def walk(folder: str | Path, onerror: Callable[[OSError], object] = lambda error: None,
+         ) -> Iterator[tuple[str, list[str], list[str]]]:
+    """As `os.walk`, for a stranger's folders: those that lie deeper than `DEEPEST`, where
+    some versions of Python break off, are not entered and told to `onerror`."""
+    for here, folders, names in os.walk(folder, onerror=onerror):
+        if here[len(str(folder)):].count(os.sep) >= DEEPEST:
+            for name in folders:
+                onerror(OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG),
+                                os.path.join(here, name)))
+            folders.clear()
+        yield here, folders, names
+
+
+def real_path(path: str | Path) -> str:
+    """The path with every link followed. Raises `OSError` where there are very many."""
+    try:
+        return os.path.realpath(path)
+    except RecursionError:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
 
 
 def make_folder(path: Path, private: bool = False) -> None:
@@ -94,7 +117,7 @@ def write_file(path: Path, data: str | bytes, private: bool = False) -> None:
     raw = data.encode("utf-8") if isinstance(data, str) else data
     try:
         make_folder(path.parent, private)
-        real = os.path.realpath(path)
+        real = real_path(path)
         status = os.stat(real) if os.path.exists(real) else None
         if status is None or stat.S_ISREG(status.st_mode):
             replace_file(real, raw, new=0o600 if private else 0o666,

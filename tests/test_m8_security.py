@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -77,6 +78,54 @@ class PathTest(FolderTest):
                     self.tools[name](path=path, **more)
         self.assertEqual("secret", self.secret.read_text(encoding="utf-8"))
         self.assertEqual(["inside", "secret.txt"], sorted(os.listdir(self.folder)))
+
+
+class DeepTest(FolderTest):
+    """Folders in one another, and links to links, more than Python can follow."""
+
+    DEPTH = 1_200
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.addCleanup(subprocess.run, ["rm", "-rf", self.folder / "ws"], check=True)
+        (self.folder / "ws" / ".git").mkdir(parents=True)  # which no search enters
+        (self.folder / "ws" / "a.txt").write_text("a line", encoding="utf-8")
+        here = os.open(self.folder / "ws", os.O_RDONLY)
+        for number in range(self.DEPTH):
+            os.symlink(f"{number - 1}" if number else "../a.txt", f".git/{number}", dir_fd=here)
+        for _ in range(self.DEPTH):
+            os.mkdir("d", dir_fd=here)
+            below = os.open("d", os.O_RDONLY, dir_fd=here)
+            os.close(here)
+            here = below
+        os.close(here)
+
+    def test_every_tool_goes_on(self) -> None:
+        """What lies too deep is named; a command runs, though files are looked for to protect."""
+        last = f".git/{self.DEPTH - 1}"
+        task = self.write_task(pins=[{"text": "no key", "protect": "*.key"}], replies=[{
+            "tool_calls": [{"name": name, "arguments": given} for name, given in (
+                ("list_files", {}), ("search_text", {"pattern": "a line", "path": "a.txt"}),
+                ("run_command", {"command": "echo hello"}), ("read_file", {"path": last}),
+                ("write_file", {"path": last, "content": "x"}))]}, {"content": "done"}])
+        trace = self.folder / "t.jsonl"
+        self.assertEqual(0, called("run", task, "--workspace", self.folder / "ws",
+                                   "--trace", trace)[0])
+        said = [message for message in read_trace(trace).messages() if message["role"] == "tool"]
+        self.assertIn("(left out: .git, d/d/d/", said[0]["content"])
+        self.assertIn("a line", said[1]["content"])
+        self.assertEqual("exit=0\nhello", said[2]["content"])
+        self.assertEqual([None] * 3 + ["OUTSIDE_WORKSPACE"] * 2,
+                         [message.get("error", {}).get("code") for message in said])
+
+    def test_a_folder_of_logs_is_searched(self) -> None:
+        """And a copy of it that cannot be made is refused in one line."""
+        shutil.copy(REFERENCE, self.folder / "ws" / "log.jsonl")
+        self.assertEqual(0, called("compare", self.folder / "ws", "--policy", "clip",
+                                   "--no-evidence")[0])
+        task = self.write_task(replies=[{"content": "done"}])
+        status, _, said = called("compare", task, "--workspace", self.folder / "ws")
+        self.assertEqual((2, 1), (status, said.count("\n")), said[-300:])
 
 
 class ArgumentTest(FolderTest):

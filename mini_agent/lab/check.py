@@ -8,13 +8,12 @@ messages that it made.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 from ..audit import Line, audit
-from ..disk import read_file
+from ..disk import read_file, real_path
 from ..errors import TraceError, UsageError
 from ..lint import Finding, lint_message, lint_pairing
 from ..subagents.endings import CUT_OFF, numbers_of
@@ -47,7 +46,7 @@ def check_file(path: str, goes_on: bool = False, seen: set[str] | None = None) -
     """
     path = str(find_trace(path))
     seen = set() if seen is None else seen
-    seen.add(os.path.realpath(path))
+    seen.add(real_path(path))
     try:
         raw = read_file(path)
     except OSError as error:
@@ -80,7 +79,7 @@ def _check_children(path: Path, raw: bytes, seen: set[str]) -> Iterator[str]:
             continue  # something else, or what `audit` has told already
         log = child_trace(trace_folder(path), child)
         cut_off = status in CUT_OFF
-        if os.path.realpath(log) in seen:
+        if real_path(log) in seen:
             yield f"{path}:{number}: trace: the log of sub-agent {child} is that of another"
         elif log.is_file():
             yield from check_file(str(log), cut_off, seen)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
+from ..disk import walk
 from ..errors import UsageError
 from ..subagents.trails import find_trace
 
@@ -40,8 +41,8 @@ def find_sources(paths: Sequence[str]) -> list[Source]:
         if not os.path.isdir(path):
             found[str(find_trace(path))] = True
             continue
-        inside = sorted(str(file) for file in Path(path).rglob("*")
-                        if file.is_file() and _is_wanted(file, Path(path)))
+        inside = sorted(str(file) for here, _, names in walk(Path(path)) for file in map(
+            Path(here).joinpath, names) if file.is_file() and _is_wanted(file, Path(path)))
         if not inside:
             raise UsageError("there is no file in this folder", place=path,
                              remedy="name a folder with recorded sessions")

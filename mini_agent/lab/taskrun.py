@@ -66,8 +66,8 @@ def _copy(workspace: str, copy: Path) -> None:
             shutil.copytree(workspace, copy, symlinks=True)
         else:
             copy.mkdir()
-    except OSError as error:
-        why = error.strerror or "not every file can be read"
+    except (OSError, RecursionError) as error:
+        why = getattr(error, "strerror", "") or "not every file can be read"
         raise UsageError(f"the workspace cannot be copied ({why})", place=workspace or str(copy),
                          remedy="name a folder of files that you may read, and free some space"
                          ) from error

@@ -8,7 +8,6 @@ of that child. The model has `read_child`. What is left out: reading a trace
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..compression.tools import PAGE_CHARS, ReadResult
-from ..disk import read_file
+from ..disk import read_file, real_path
 from ..errors import MiniAgentError, ToolError, UsageError
 from ..texts import Texts
 from ..tools.schema import object_of
@@ -70,7 +69,7 @@ def family_of(trace: Path) -> Iterator[tuple[str, Path]]:
     seen: set[str] = set()
 
     def below(name: str, path: Path) -> Iterator[tuple[str, Path]]:
-        real = os.path.realpath(path)
+        real = real_path(path)
         if real not in seen:
             seen.add(real)
             yield name, path

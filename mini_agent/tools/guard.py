@@ -21,6 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from unicodedata import normalize
 
+from ..disk import real_path
 from ..errors import ToolError
 from ..texts import Texts
 from .base import Tool
@@ -172,7 +173,7 @@ def own_paths(folder: Path | None, root: Path) -> list[str]:
     """The run's own `folder` and its trace, and those above it if it is a sub-agent's: paths
     from the root, of what lies below it."""
     found: list[Path] = []
-    here = None if folder is None else Path(os.path.realpath(folder))
+    here = None if folder is None else Path(real_path(folder))
     while here is not None and here.suffix == ".d":
         trace = here.with_suffix("")
         found += [here, here.with_suffix(".jsonl"), *([trace] if trace.is_file() else [])]

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..disk import replace_file
+from ..disk import real_path, replace_file, walk
 from ..errors import ToolError, UsageError
 from ..texts import Texts
 from .output import one_line
@@ -54,7 +54,7 @@ class Workspace:
     texts: Texts = field(default=Texts())
 
     def __post_init__(self) -> None:
-        resolved = Path(os.path.realpath(self.root))
+        resolved = Path(real_path(self.root))
         if not os.path.isdir(resolved):
             raise UsageError("the workspace is not a folder", place=str(self.root),
                              remedy="name a folder that is there with --workspace")
@@ -68,9 +68,9 @@ class Workspace:
         if len(path) > MAX_PATH:
             raise self.error("FILE_ERROR", path, reason=os.strerror(errno.ENAMETOOLONG))
         try:
-            resolved = Path(os.path.realpath(self.root / path))
+            resolved = Path(real_path(self.root / path))
             inside = "\0" not in path and resolved.is_relative_to(self.root)
-        except (OSError, ValueError):  # a NUL, or a name that no file can have
+        except (OSError, ValueError):  # a NUL, a name that no file can have, too many links
             inside = False
         if not inside:
             raise self.error("OUTSIDE_WORKSPACE", path)
@@ -107,7 +107,7 @@ class Workspace:
         files: list[tuple[str, int]] = []
         left_out: set[str] = set()
         stopped = False
-        for here, folders, names in os.walk(folder, onerror=lambda error: left_out.add(
+        for here, folders, names in walk(folder, lambda error: left_out.add(
                 os.path.relpath(error.filename, self.root))):
             unwanted = {name for name in folders
                         if name in LEFT_OUT or os.path.islink(os.path.join(here, name))}
@@ -127,8 +127,8 @@ class Workspace:
 
     def _size(self, path: str) -> int | None:
         """The bytes of a regular file inside the workspace; None for anything else."""
-        real = Path(os.path.realpath(path))
         try:
+            real = Path(real_path(path))
             status = os.stat(real)
         except OSError:  # a broken link, or gone since its folder was read
             return None
