@@ -391,14 +391,14 @@ class SummaryTest(unittest.TestCase):
         return {"rows": rows, "calls": calls, "tokens": tokens, "head": head}
 
     def test_each_session_weighs_the_same(self):
-        """Means, the worst tenth, shares of the baseline's tokens."""
+        """Means, the worst tenth; summaries at their price, so that they can be added to the cost."""
         row = summarise([self.result(far / 20) for far in range(20)])[1]
         self.assertEqual(
             {"policy": "p", "sessions": 20, "far_recall": .475, "worst_tenth": .025,
-             "far_in_context": None, "summary_share": .1, "over_share": .1, "cost": .5,
+             "far_in_context": None, "summary_price": .3, "over_share": .1, "cost": .5,
              "law_breaks": 40},
             {key: row[key] for key in ("policy", "sessions", "far_recall", "worst_tenth",
-                                       "far_in_context", "summary_share", "over_share", "cost",
+                                       "far_in_context", "summary_price", "over_share", "cost",
                                        "law_breaks")})
         self.assertLess(row["low"], .475)
         self.assertGreater(row["high"], .475)

@@ -33,29 +33,25 @@ def summarise(results: Sequence[Result]) -> list[Row]:
 
     Keys: window, policy, sessions (so many count), far_recall with low and high,
     worst_tenth (mean far recall of the worst tenth of the sessions), the means of
-    `MEANS`, summary_share (summary tokens relative to what `none` sends) and
-    over_share (of the steps), law_breaks (all together). None where nothing could be counted.
+    `MEANS` and over_share (of the steps), law_breaks (all together). None where nothing
+    could be counted.
     """
-    cells: dict[tuple[int, str], list[tuple[Row, int]]] = {}
+    cells: dict[tuple[int, str], list[Row]] = {}
     for result in results:
-        sent = {row["window"]: row["sent_tokens"] for row in result["rows"]
-                if row["policy"] == "none"}
         for row in result["rows"]:
             cell = cells.setdefault((row["window"], row["policy"]), [])
             if counts(result, row["window"]):
-                cell.append((row, sent[row["window"]]))
+                cell.append(row)
     return [_summary(window, policy, cell) for (window, policy), cell in cells.items()]
 
 
-def _summary(window: int, policy: str, cell: Sequence[tuple[Row, int]]) -> Row:
-    rows = [row for row, _ in cell]
+def _summary(window: int, policy: str, rows: Sequence[Row]) -> Row:
     far = [row["far_recall"] for row in rows if row["far_recall"] is not None]
     low, high = interval(far)
     worst = sorted(far)[:max(1, len(far) // 10)]
     return {"window": window, "policy": policy, "sessions": len(rows), "far_recall": mean(far),
             "low": low, "high": high, "worst_tenth": mean(worst),
             **{key: mean(row[key] for row in rows) for key in MEANS},
-            "summary_share": mean(row["summary_tokens"] / sent for row, sent in cell if sent),
             "over_share": mean(row["over_window_steps"] / row["steps"] for row in rows),
             "law_breaks": sum(row["law_breaks"] for row in rows)}
 

@@ -135,7 +135,7 @@ def _summary_cells(row: Row) -> tuple[str, ...]:
     return (row["policy"], str(row["sessions"]), _share(row["far_recall"]), between,
             *(_share(row[key]) for key in ("far_in_context", "worst_tenth", "recall", "fresh",
                                            "lines", "cost")),
-            "-" if row["summary_share"] is None else f"+{row['summary_share']:.2f}",
+            "-" if row["summary_price"] is None else f"+{row['summary_price']:.2f}",
             "-" if row["prefix_breaks"] is None else f"{row['prefix_breaks']:.1f}",
             "-" if row["over_share"] is None else f"{100 * row['over_share']:.0f} %",
             str(row["law_breaks"]) if row["sessions"] else "-")

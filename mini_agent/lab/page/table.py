@@ -35,12 +35,12 @@ COLUMNS: tuple[tuple[str, str, str, bool | None], ...] = (
 SUMMARY_COLUMNS: tuple[tuple[str, bool | None], ...] = (
     ("policy", None), ("window", None), ("sessions", None), ("far_recall", True), ("low", None),
     ("high", None), ("far_in_context", True), ("recall", True), ("fresh", True), ("lines", True),
-    ("worst_tenth", True), ("cost", False), ("summary_share", False), ("prefix_breaks", False))
+    ("worst_tenth", True), ("cost", False), ("summary_price", False), ("prefix_breaks", False))
 SUMMARY_SAID = {
     "sessions": "how many outgrow the window and have enough calls",
     "low": "where the interval of far recall begins", "high": "where it ends",
     "worst_tenth": "far recall of the worst tenth of the sessions",
-    "summary_share": "summary tokens, relative to what none sends: on top of cost"}
+    "summary_price": "of summaries, in the unit of cost: on top of it"}
 
 
 def table(rows: Sequence[Row]) -> str:
