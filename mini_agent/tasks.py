@@ -61,11 +61,14 @@ class Task:
         return any("children" in reply for reply in self.replies)
 
 
+A_LOG = "give one object; a recorded session is replayed by compare"
+
+
 def load_task(path: Path) -> Task:
     """Read and check a task file. `TaskFileError` says what is wrong, and where."""
     data = read_json(path)
     if not isinstance(data["value"], dict):
-        raise field_error(path, data["text"], "", "the file holds no object")
+        raise field_error(path, data["text"], "", "the file holds no object", A_LOG)
     problem = (next(faults(SCHEMA, data["value"], Texts("en")), None)
                or next(_reply_faults(data["value"]), None))
     if problem:
@@ -91,7 +94,8 @@ def read_json(path: Path) -> dict[str, Any]:
         raise TaskFileError(
             f"broken JSON{' in ' + where if where else ''}: {error.msg}",
             place=f"{path}:{error.lineno}:{error.colno}", value=where,
-            remedy="complete or correct it at this place") from error
+            remedy=A_LOG if error.msg == "Extra data" else
+            "complete or correct it at this place") from error
     except ValueError as error:
         raise TaskFileError(str(error).partition(":")[0], place=str(path),
                             remedy="nest less deeply, and give shorter numbers") from error
@@ -119,10 +123,11 @@ def _child_faults(reply: dict[str, Any], place: str) -> Iterator[tuple[str, str]
         yield from wrong or _reply_faults(script, f"{where}.")
 
 
-def field_error(path: Path, text: str, where: str, what: str) -> TaskFileError:
+def field_error(path: Path, text: str, where: str, what: str,
+                remedy: str = "correct this field") -> TaskFileError:
     """What is wrong with the field `where` of a file's `text`, with line and column."""
     known = places(text)
     around = re.sub(r"(\.?[^.\[]+|\[\d+\])$", "", where)  # a missing field: where it misses
     line, column = line_column(text, known.get(where, known.get(around, 0)))
     return TaskFileError(what, value=where, place=f"{path}:{line}:{column}",
-                         remedy="correct this field")
+                         remedy=remedy)

@@ -112,6 +112,12 @@ class BadInputTest(FolderTest):
                 path.write_text(text, encoding="utf-8")
                 self.refused("run", str(path), says=says)
 
+    def test_a_recorded_session_is_sent_to_compare(self) -> None:
+        """Whoever gives `run` a log, of one list or of many lines, is told what takes it."""
+        for name in ("log-review-zh.json", "lesson.jsonl"):
+            self.refused("run", f"workspace/sessions/{name}",
+                         says="a recorded session is replayed by compare")
+
     def test_a_reply_that_says_nothing_is_refused(self) -> None:
         """An empty reply has to be asked for with inject."""
         self.task_refused(r'replies\[1\] says nothing \(ask for it with "inject": "empty"\)',
