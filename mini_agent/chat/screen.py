@@ -11,19 +11,18 @@ from __future__ import annotations
 
 import re
 import shutil
-import threading
 import sys
+import threading
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
 from ..columns import WIDTH, fitted, width
+from ..tools.output import ESCAPE
 from .wrap import Wrap, wrapped
 
 NEVER = sys.maxsize
-_ESCAPE = re.compile("(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
-                     "|\x1b[\\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _INVISIBLE = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 
@@ -33,7 +32,7 @@ def safe(text: str) -> str:
     that turn the direction of writing. Tab and newline stay."""
     if text.isascii() and text.isprintable():
         return text
-    return _CONTROL.sub("", _ESCAPE.sub("", text))
+    return _CONTROL.sub("", ESCAPE.sub("", text))
 
 
 def bare(text: str) -> str:

@@ -19,7 +19,7 @@ SHOWN_LIMIT = 200    # characters of an argument that are repeated in a message
 
 # Every escape is removed, a broken one too: up to the end of its line at most,
 # so that an escape without an end cannot hide the rest of the output.
-_ESCAPE = re.compile(
+ESCAPE = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"                       # colours, cursor
     "|\x1b[\\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)?"  # titles, links
     "|\x1b[ -/]*[0-~]?")
@@ -36,7 +36,7 @@ def clean_output(text: str | None) -> str:
     """
     text = clean(text)
     if "\x1b" in text or "\x9b" in text:
-        text = _ESCAPE.sub("", text)
+        text = ESCAPE.sub("", text)
     if "\b" in text:
         text = _OVERSTRIKE.sub("", text)
     if "\r" in text:
