@@ -1,4 +1,4 @@
-"""Milestone 8: clocks that stand still, jump by years, or run backwards."""
+"""All milestones: clocks that stand still, jump by years, or run backwards."""
 
 from __future__ import annotations
 

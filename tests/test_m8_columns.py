@@ -1,4 +1,4 @@
-"""Milestone 8: what people read fits their terminal; a file or a pipe gets all of it."""
+"""All milestones: what people read fits their terminal; a file or a pipe gets all of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Milestone 8: Ctrl-C in the demos and in `make fuzz`, as real processes get it."""
+"""All milestones: Ctrl-C in the demos and in `make fuzz`, as real processes get it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Milestone 8: a disk that is full or cannot be written, at any write of any command."""
+"""All milestones: a disk that is full or cannot be written, at any write of any command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Milestone 8: files that are cut, damaged or strange are read or refused in one line."""
+"""All milestones: files that are cut, damaged or strange are read or refused in one line."""
 
 from __future__ import annotations
 

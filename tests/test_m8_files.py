@@ -1,4 +1,4 @@
-"""Milestone 8: what a file or a pipe brings, damaged in every way, is read or refused."""
+"""All milestones: what a file or a pipe brings, damaged in every way, is read or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Milestone 8: Ctrl-C at each point of a run, and tools that never end by themselves."""
+"""All milestones: Ctrl-C at each point of a run, and tools that never end by themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Milestone 8: the scripts that measure and prove, as far as a result of theirs has no noise."""
+"""All milestones: the scripts that measure and prove, as far as a result of theirs has no noise."""
 
 from __future__ import annotations
 

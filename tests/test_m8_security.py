@@ -1,4 +1,4 @@
-"""Milestone 8: hostile paths, arguments, texts and users get nothing but a refusal."""
+"""All milestones: hostile paths, arguments, texts and users get nothing but a refusal."""
 
 from __future__ import annotations
 
