@@ -9,8 +9,9 @@ summarised twice. What this module leaves out: who writes the text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .. import extract
@@ -63,11 +64,14 @@ class Stretch:
     covered: list[int]
 
 
-def fold(how: Fold, view: View, scene: Scene, span: range, write: Write) -> Change | None:
+def fold(how: Fold, view: View, scene: Scene, span: range,
+         write: Write | None = None) -> Change | None:
     """A change that puts a summary in the place of `span`; None where nothing is gained.
 
-    `write` gives the text for history indexes and may raise `StrategyError`.
+    `write` gives the text for history indexes and may raise `StrategyError`; without it
+    the summariser writes in the form of `how`.
     """
+    write = write or partial(scene.summarise.gather, form=how.form)
     stretch = _take_apart(how, view, scene, span)
     room = tokens_of(view, stretch.folded)
     header = scene.texts(how.header, count=len(stretch.covered), title=how.title)
@@ -89,6 +93,12 @@ def fold(how: Fold, view: View, scene: Scene, span: range, write: Write) -> Chan
                            min(left // 2, room - entry.tokens - 1))
     return _change(how, view, scene, stretch, entry, put_back,
                    facts | _facts(scene, stretch, put_back))
+
+
+def fold_first(how: Fold, view: View, scene: Scene, spans: Iterable[range],
+               write: Write | None = None) -> Change | None:
+    """The change for the first of some stretches that gains, None if none does."""
+    return next(filter(None, (fold(how, view, scene, span, write) for span in spans)), None)
 
 
 def _take_apart(how: Fold, view: View, scene: Scene, span: range) -> Stretch:

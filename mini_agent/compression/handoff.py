@@ -10,7 +10,6 @@ summaries of a part of the view (`summarise.py`), and those without a model
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 from .attach import check_kinds
@@ -43,8 +42,7 @@ class FullSummary:
         """All that is older than the tail; None without gain. Raises `StrategyError`."""
         how = Fold(self.name, "nine", "nine_header", self.max_tokens, self.attach,
                    refuse_unsupported=self.refuse_unsupported)
-        return fold(how, view, scene, older(view, scene, self.keep_last, self.tail_share),
-                    partial(scene.summarise.gather, form="nine"))
+        return fold(how, view, scene, older(view, scene, self.keep_last, self.tail_share))
 
 
 @dataclass(frozen=True)
@@ -61,8 +59,7 @@ class HandoffNote:
         """All that is older than the tail; None without gain. Raises `StrategyError`."""
         how = Fold(self.name, "note", "note_header", self.max_tokens, apart=True,
                    refuse_unsupported=self.refuse_unsupported)
-        return fold(how, view, scene, older(view, scene, self.keep_last),
-                    partial(scene.summarise.gather, form="note"))
+        return fold(how, view, scene, older(view, scene, self.keep_last))
 
 
 @dataclass(frozen=True)
@@ -82,8 +79,7 @@ class HandoffForm:
         """All that is older than the tail; None without gain. Raises `StrategyError`."""
         how = Fold(self.name, "form", "form_header", self.max_tokens,
                    refuse_unsupported=self.refuse_unsupported)
-        return fold(how, view, scene, older(view, scene, tail_share=self.tail_share),
-                    partial(scene.summarise.gather, form="form"))
+        return fold(how, view, scene, older(view, scene, tail_share=self.tail_share))
 
 
 @dataclass(frozen=True)
@@ -100,8 +96,7 @@ class HandoffFive:
         """All that is older than the tail; None without gain. Raises `StrategyError`."""
         how = Fold(self.name, "five", "five_header", self.max_tokens,
                    refuse_unsupported=self.refuse_unsupported)
-        return fold(how, view, scene, older(view, scene, self.keep_last),
-                    partial(scene.summarise.gather, form="five"))
+        return fold(how, view, scene, older(view, scene, self.keep_last))
 
 
 @dataclass(frozen=True)
@@ -124,4 +119,4 @@ class ContextReset:
         """All behind the head; None without gain. Raises `StrategyError`."""
         how = Fold(self.name, "form", "reset_header", self.max_tokens, self.attach,
                    refuse_unsupported=self.refuse_unsupported)
-        return fold(how, view, scene, older(view, scene), partial(scene.summarise.gather, form="form"))
+        return fold(how, view, scene, older(view, scene))

@@ -12,11 +12,10 @@ from functools import partial
 from typing import ClassVar
 
 from ..extract import clip
-from ..forms import own_lines
-from ..forms import heading
+from ..forms import heading, own_lines
 from .attach import check_kinds
 from .chain import Node
-from .fold import SUMMARY_TOKENS, Fold, fold
+from .fold import SUMMARY_TOKENS, Fold, fold, fold_first
 from .ledger import Ledger
 from .scene import Scene
 from .sheet import bound, merge, parse, render
@@ -45,9 +44,7 @@ class RollingSummary:
         """The first run that gains; None if none does. Raises `StrategyError`."""
         how = Fold(self.name, "rolling", "rolling_header", self.max_tokens, self.attach,
                    refuse_unsupported=self.refuse_unsupported)
-        write = partial(scene.summarise.gather, form="rolling")
-        return next(filter(None, (fold(how, view, scene, run, write)
-                                  for run in runs(view, scene))), None)
+        return fold_first(how, view, scene, runs(view, scene))
 
 
 @dataclass(frozen=True)
@@ -75,9 +72,7 @@ class SegmentedSummary:
         """The first run that gains; None if none does. Raises `StrategyError`."""
         how = Fold(self.name, "segment", "segmented_header", self.max_tokens, self.attach,
                    refuse_unsupported=self.refuse_unsupported)
-        write = partial(self._write, scene)
-        return next(filter(None, (fold(how, view, scene, run, write)
-                                  for run in runs(view, scene))), None)
+        return fold_first(how, view, scene, runs(view, scene), partial(self._write, scene))
 
     def _write(self, scene: Scene, covered: Sequence[int]) -> Ledger:
         chain = scene.summarise.chain(covered, "segment", self.segment_messages)
@@ -123,10 +118,9 @@ class StageSummary:
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """The first stage that gains; None if none does. Raises `StrategyError`."""
-        write = partial(scene.summarise.gather, form="stage")
         for stage in scene.stages:
             how = Fold(self.name, "stage", "stage_header", self.max_tokens, self.attach,
                        refuse_unsupported=self.refuse_unsupported, title=clip(stage.name))
-            if change := fold(how, view, scene, of_stage(view, scene, stage), write):
+            if change := fold(how, view, scene, of_stage(view, scene, stage)):
                 return change
         return None

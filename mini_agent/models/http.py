@@ -149,7 +149,7 @@ class Http:
             if self._clock() > deadline:
                 raise EndpointError(f"the answer took longer than {self.limits.whole:g} seconds",
                                     status="timeout", place=self.endpoint.url,
-                                    remedy="ask for less at once, or raise the limit")
+                                    remedy="ask for less at once")
             yield piece
 
     def _endless(self) -> EndpointError:
