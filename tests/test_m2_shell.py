@@ -69,16 +69,20 @@ class CommandTest(ToolCase):
         self.assertEqual(sorted(os.listdir(self.root)), ["module.py", "s.py"])
 
     def test_no_key_reaches_a_command(self) -> None:
-        """Variables are chosen by their names, whatever their case, and addresses by the
-        password in them; the rest is the user's."""
+        """Variables are chosen by their names, whatever their case, and by a password, or a
+        private key, in their value; the rest is the user's."""
         secret = ("OPENAI_API_KEY", "gh_token", "MY_SECRET_X", "DB_PASSWORD", "CREDENTIALS",
                   "OPENAI_BASE_URL", "PYTHONPATH", "DB_PASS", "PGPASSFILE", "SSH_ASKPASS",
-                  "MYSQL_PWD", "GH_PAT", "NPM_AUTH", "SENTRY_DSN", "SESSION_COOKIE", "my_jwt")
+                  "MYSQL_PWD", "GH_PAT", "NPM_AUTH", "SENTRY_DSN", "SESSION_COOKIE", "my_jwt",
+                  "DOCKER_AUTH_CONFIG", "AZURE_STORAGE_CONNECTION_STRING", "SLACK_WEBHOOK_URL",
+                  "DB_PW")
         own = {"PATH": "/bin", "HOME": "/h", "GIT_AUTHOR_NAME": "x", "SSH_AUTH_SOCK": "/s",
-               "URL": "http://user@host/a:b@c", "COLORTERM": "PAT"}
+               "URL": "ssh://git@host/a:b@c", "COLORTERM": "PAT", "PROXY": "http://host:80/a@b",
+               "GREETING": "Be basic: hello"}
         given = dict.fromkeys(secret, "x") | own | {
             "PWD": "/elsewhere", "OLDPWD": "/before", "DATABASE_URL": "postgres://me:hidden@db/x",
-            "HTTPS_PROXY": "http://:hidden@proxy:3128"}
+            "HTTPS_PROXY": "http://:hidden@proxy:3128", "PIP_INDEX_URL": "https://hidden@host/simple",
+            "CERT": "-----BEGIN PRIVATE KEY-----\nhidden", "HEADER": "Authorization: Bearer hidden"}
         self.assertEqual(command_environment(given, self.root),
                          {**own, "OLDPWD": "/before", "PWD": str(self.root)})
 

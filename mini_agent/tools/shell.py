@@ -27,8 +27,12 @@ from .workspace import Workspace
 SECONDS = 60.0       # time limit of a command that names none
 LONGEST = 600.0      # the highest limit that a call may ask for
 SECRETS = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "COOKIE")  # in a variable's name
-SECRET_PARTS = ("PAT", "PWD", "JWT", "DSN")  # as a word of it, between underscores
-_LOGIN = re.compile(r"://[^/\s@]*:[^/\s@]+@")  # the password of an address
+SECRET_PARTS = ("PAT", "PW", "PWD", "JWT", "DSN", "SAS", "BEARER", "WEBHOOK",
+                "AUTHORIZATION")  # as a word of it, between underscores
+SECRET_ENDS = ("_AUTH", "_AUTH_CONFIG", "_CONNECTION_STRING", "_BASE_URL")
+# A value that is one: an address with a password (of the web, with any user), a private key.
+_SECRET_VALUE = re.compile(r"://[^/\s@]*:[^/\s@]+@|https?://[^/\s@]+@|PRIVATE KEY-----"
+                           r"|\b(?:bearer|basic)\s+\w", re.IGNORECASE)
 _QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 _OPERATOR = re.compile(r"&&|\|\||>>|2>&1|[|&;<>]")
 
@@ -36,20 +40,20 @@ _OPERATOR = re.compile(r"&&|\|\||>>|2>&1|[|&;<>]")
 def command_environment(inherited: Mapping[str, str], root: Path) -> dict[str, str]:
     """The variables that a command gets: the user's, without keys and without PYTHON...
 
-    Left out, whatever its case, is a name that contains one of SECRETS or has one of
-    SECRET_PARTS, ends in _AUTH or _BASE_URL (which may carry a key, and points to what a
-    key opens) or begins with PYTHON (the settings of this interpreter are not those of the
-    project), and an address with a password in it. PWD is the workspace.
+    Left out, whatever its case, is a name that contains one of SECRETS, has one of
+    SECRET_PARTS or ends in one of SECRET_ENDS (an endpoint may carry a key, and points to
+    what a key opens) or begins with PYTHON (the settings of this interpreter are not those
+    of the project), and a value with a password or a private key in it. PWD is the workspace.
     """
     kept = {name: value for name, value in inherited.items()
-            if not _is_secret(name.upper()) and not _LOGIN.search(value)}
+            if not _is_secret(name.upper()) and not _SECRET_VALUE.search(value)}
     return kept | {"PWD": str(root)}
 
 
 def _is_secret(name: str) -> bool:
     return (any(word in name for word in SECRETS) or any(
         part in SECRET_PARTS for part in name.split("_"))
-        or name.endswith(("_AUTH", "_BASE_URL")) or name.startswith("PYTHON"))
+        or name.endswith(SECRET_ENDS) or name.startswith("PYTHON"))
 
 
 @dataclass(frozen=True)
