@@ -83,7 +83,7 @@ def guarded(run: Callable[[], int]) -> int:
     except OSError as error:  # a path that cannot be one, or results that cannot be written
         _flush_nowhere()
         place = printable(str(error.filename or "standard output"))
-        print(f"mini-agent: {place}: {error.strerror}", file=sys.stderr)
+        print(f"mini-agent: {place}: {error.strerror or error}", file=sys.stderr)
         return WRONG_USE if error.filename else FAILED
 
 

@@ -97,6 +97,7 @@ class TraceFile:
             raise UsageError("another process is writing this trace", place=str(path),
                              remedy="end it first, or name another file")
         self._fresh = fresh
+        self._failed = False  # a write did, which has been told
 
     def cut(self, size: int) -> None:
         """Keep the first `size` bytes; a device has none to keep."""
@@ -111,6 +112,7 @@ class TraceFile:
             self._file.write(line(record))
             self._file.flush()
         except OSError as error:
+            self._failed = True
             raise TraceError(f"the trace cannot be written any more ({error.strerror})",
                              place=str(self.path), value=record["seq"],
                              remedy="free some space and resume from it") from error
@@ -122,7 +124,9 @@ class TraceFile:
             self.path.unlink(missing_ok=True)
         try:
             self._file.close()
-        except OSError as error:  # a full disk shows again here: the ending has said so
+        except OSError as error:
+            if self._failed:  # a full disk shows again here: the ending has said so
+                return
             raise TraceError(f"the trace could not be closed ({error.strerror})",
                              place=str(self.path)) from error
 

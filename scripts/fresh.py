@@ -29,8 +29,17 @@ if str(ROOT) not in sys.path:
 @contextlib.contextmanager
 def fresh_copy(milestone: str) -> Iterator[Path]:
     """A throw-away copy of `workspace/MILESTONE`."""
+    from mini_agent.errors import UsageError
+
     with tempfile.TemporaryDirectory(prefix=f"mini-agent-{milestone}-") as folder:
-        yield Path(shutil.copytree(ROOT / "workspace" / milestone, Path(folder) / "workspace"))
+        try:
+            copy = shutil.copytree(ROOT / "workspace" / milestone, Path(folder) / "workspace")
+        except shutil.Error as error:
+            (_, place, why), *_ = error.args[0]
+            raise UsageError(f"the workspace cannot be copied ({why.partition(': ')[0]})", place=place,
+                             remedy="free some space, or set TMPDIR to where there is some"
+                             ) from error
+        yield Path(copy)
 
 
 @contextlib.contextmanager
@@ -38,8 +47,10 @@ def demo(milestone: str) -> Iterator[tuple[Path, Callable[..., Outcome]]]:
     """A fresh copy, and `run_task` in it without its `workspace`.
 
     Ctrl-C ends the run as it ends `mini-agent run`, with the last record of its trace; it
-    is handed on when all is put away, so that nothing else is done.
+    is handed on when all is put away, so that nothing else is done. So does a disk that is
+    full: what a demo shows, it reads in its trace.
     """
+    from mini_agent.errors import TraceError
     from mini_agent.interrupts import Interrupts
     from mini_agent.runner import run_task
 
@@ -49,6 +60,8 @@ def demo(milestone: str) -> Iterator[tuple[Path, Callable[..., Outcome]]]:
                 outcome = run_task(task, workspace, sinks, interrupts=interrupts, **more)
                 if outcome.reason == "interrupted":
                     raise KeyboardInterrupt
+                if outcome.reason == TraceError.reason:
+                    raise TraceError(outcome.detail)
                 return outcome
 
             yield workspace, play

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
 import stat
@@ -139,6 +140,32 @@ class FullAnywhereTest(FolderTest):
         status, said = said_by("resume", str(trace), "Go on.", "--script", str(self.write_task(
             replies=[{"content": "went on"}])), "--workspace", str(self.folder))
         self.assertEqual(0, status, said)
+
+    def test_how_it_ended_is_told_once(self) -> None:
+        """Also as JSON: a trace that could not be written cannot be closed either."""
+        task = self.write_task(replies=[{"content": "done " * 200}])
+        for words in (("run", str(task)), ("chat", "hello", "--script", str(task))):
+            trace = self.folder / f"{words[0]}.jsonl"
+            for room in (700, 1_300):
+                with self.subTest(words[0], room=room), full_disk(room):
+                    status, out, said = called(*words, "--trace", trace, "--json", "--workspace",
+                                               self.folder)
+                    self.assertEqual((1, 1), (status, said.count("\n")), said)
+                    self.assertIn("the trace cannot be written any more (File too large); free", said)
+                    if out:
+                        self.assertEqual("trace_failed", json.loads(out)["reason"])
+                    self.assertTrue(out or words[0] == "chat")
+
+    def test_a_demo_says_what_could_not_be_copied_or_kept(self) -> None:
+        """Its workspace, then its trace: one line each."""
+        for room, said in ((5_000, "the workspace cannot be copied ([Errno 27] File too large);"),
+                           (24_000, "m3-trace.jsonl: the trace cannot be written any more (File")):
+            with full_disk(room):
+                done = command("scripts/drive_m3.py", "--traces", str(self.folder))
+            with self.subTest(room):
+                self.assertNotEqual(0, done.returncode)
+                self.assertEqual(1, done.stderr.count("\n"), done.stderr)
+                self.assertIn(said, done.stderr)
 
     def test_a_page_a_trace_and_a_copy_are_whole_or_as_before(self) -> None:
         """`compare --html`, `convert --trace`: the old file is still there."""

@@ -127,7 +127,7 @@ class FullDiskTest(FolderTest):
             done = mini_agent(*arguments, "/dev/full")
             with self.subTest(arguments[0]):
                 self.assertIn(done.returncode, (1, 2), done.stderr)
-                self.assertRegex(done.stderr, r"\Amini-agent: /dev/full: .*No space left.*\n\Z")
+                self.assertRegex(done.stderr, r"\Amini-agent: (trace_failed: )?/dev/full: .*No space left.*\n\Z")
 
 
 class StrangeTextTest(FolderTest):
