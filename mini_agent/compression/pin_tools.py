@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import ToolError
 from ..messages import Message
 from ..texts import Texts
-from ..tools.schema import object_of
+from ..tools.schema import COUNT, object_of, one_of
 from .pins import KINDS, Pin
 from .window import ContextWindow
 
@@ -39,10 +39,9 @@ class PinTool:
     def parameters(self) -> dict[str, Any]:
         """A message, words that stand in it (or all of it), and the kind of pin."""
         return object_of({
-            "handle": {"type": "integer", "minimum": 0, "description": self.texts("arg_handle")},
+            "handle": {**COUNT, "description": self.texts("arg_handle")},
             "text": {"type": "string", "description": self.texts("arg_pin_text")},
-            "kind": {"type": "string", "enum": list(KINDS),
-                     "description": self.texts("arg_pin_kind")}}, ("handle",))
+            "kind": {**one_of(KINDS), "description": self.texts("arg_pin_kind")}}, ("handle",))
 
     def __call__(self, handle: int, text: str = "", kind: str = "constraint") -> str:
         window = _there(self.window())

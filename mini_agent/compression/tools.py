@@ -16,6 +16,7 @@ from ..errors import StrategyError, ToolError
 from ..messages import Message
 from ..texts import Texts
 from ..tools.base import Tool
+from ..tools.schema import COUNT, object_of, one_of
 from ..words import rows_of
 from .clear import call_of
 from .drop import told
@@ -61,14 +62,12 @@ class ReadResult:
     def parameters(self) -> dict[str, Any]:
         """A handle, and from where to where: in lines, or in characters."""
         number = {"type": "integer", "minimum": 1}
-        return {"type": "object", "required": ["handle"], "additionalProperties": False,
-                "properties": {
-                    "handle": {"type": "integer", "minimum": 0,
-                               "description": self.texts("arg_handle")},
-                    "start": {**number, "description": self.texts("arg_first")},
-                    "end": {**number, "description": self.texts("arg_last")},
-                    "unit": {"type": "string", "enum": ["lines", "chars"],
-                             "description": self.texts("arg_unit")}}}
+        return object_of({
+            "handle": {**COUNT, "description": self.texts("arg_handle")},
+            "start": {**number, "description": self.texts("arg_first")},
+            "end": {**number, "description": self.texts("arg_last")},
+            "unit": {**one_of(("lines", "chars")), "description": self.texts("arg_unit")}},
+            ("handle",))
 
     def __call__(self, handle: int, start: int = 1, end: int | None = None,
                  unit: str = "lines") -> str:
@@ -137,11 +136,10 @@ class RecallTool:
     @property
     def parameters(self) -> dict[str, Any]:
         """What to look for, and the hit to go on from."""
-        return {"type": "object", "required": ["query"], "additionalProperties": False,
-                "properties": {
-                    "query": {"type": "string", "description": self.texts("arg_query")},
-                    "start": {"type": "integer", "minimum": 1,
-                              "description": self.texts("arg_hit")}}}
+        return object_of({
+            "query": {"type": "string", "description": self.texts("arg_query")},
+            "start": {"type": "integer", "minimum": 1, "description": self.texts("arg_hit")}},
+            ("query",))
 
     def __call__(self, query: str, start: int = 1) -> str:
         if not terms_of(query):
