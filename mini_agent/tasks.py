@@ -7,19 +7,14 @@ before anything runs; what is wrong is one line with file, line, column and fiel
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .disk import read_file
-from .errors import TaskFileError
-from .hostile import loads
-from .messages import clean_json
+from .compression.pins import KINDS
+from .json_files import read_object
 from .models.scripted import INJECTIONS, SUMMARIES
-from .places import line_column, places
 from .texts import LANGUAGES, Texts, language_of
 from .tools.schema import OBJECT, TEXT, faults, list_of, object_of, one_of
 
@@ -28,9 +23,7 @@ _OF_A_CHILD = ("threshold", "window", "policy", "compression", "replies", "summa
 SCHEMA = object_of({
     "name": TEXT, "system": TEXT, "task": TEXT, "language": one_of(LANGUAGES),
     "threshold": _LIMIT, "window": _LIMIT, "policy": TEXT, "compression": OBJECT,
-    "pins": list_of(object_of({
-        "text": TEXT, "protect": TEXT,
-        "kind": one_of(("constraint", "parameter", "error_fix", "assumption"))}, ("text",))),
+    "pins": list_of(object_of({"text": TEXT, "protect": TEXT, "kind": one_of(KINDS)}, ("text",))),
     "replies": list_of(object_of({
         "content": TEXT, "stage": TEXT, "inject": one_of(INJECTIONS), "children": OBJECT,
         "tool_calls": list_of(object_of({"name": TEXT, "arguments": OBJECT}, ("name",)))})),
@@ -61,44 +54,12 @@ class Task:
         return any("children" in reply for reply in self.replies)
 
 
-A_LOG = "give one object; a recorded session is replayed by compare"
-
-
 def load_task(path: Path) -> Task:
     """Read and check a task file. `TaskFileError` says what is wrong, and where."""
-    data = read_json(path)
-    if not isinstance(data["value"], dict):
-        raise field_error(path, data["text"], "", "the file holds no object", A_LOG)
-    problem = (next(faults(SCHEMA, data["value"], Texts("en")), None)
-               or next(_reply_faults(data["value"]), None))
-    if problem:
-        raise field_error(path, data["text"], *problem)
-    value = data["value"]
+    value = read_object(path, SCHEMA, _reply_faults)
     language = value.get("language") or language_of(value["task"])
     return Task(**{**value, "language": language, "place": str(path),
                    "name": value.get("name", path.stem)})
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """{"text", "value"} of a JSON file; `TaskFileError` with line, column and field."""
-    try:
-        text = read_file(path).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        what = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise TaskFileError(f"the file cannot be read ({what})", place=str(path),
-                            remedy="name a JSON file") from error
-    try:
-        return {"text": text, "value": clean_json(loads(text))}
-    except json.JSONDecodeError as error:
-        where = next(reversed(places(text)), "")
-        raise TaskFileError(
-            f"broken JSON{' in ' + where if where else ''}: {error.msg}",
-            place=f"{path}:{error.lineno}:{error.colno}", value=where,
-            remedy=A_LOG if error.msg == "Extra data" else
-            "complete or correct it at this place") from error
-    except ValueError as error:
-        raise TaskFileError(str(error).partition(":")[0], place=str(path),
-                            remedy="nest less deeply, and give shorter numbers") from error
 
 
 def _reply_faults(value: dict[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
@@ -121,13 +82,3 @@ def _child_faults(reply: dict[str, Any], place: str) -> Iterator[tuple[str, str]
             yield where, f"{where} is no call of delegate (they count from 0)"
         wrong = list(faults(CHILD_SCHEMA, script, Texts("en"), where))
         yield from wrong or _reply_faults(script, f"{where}.")
-
-
-def field_error(path: Path, text: str, where: str, what: str,
-                remedy: str = "correct this field") -> TaskFileError:
-    """What is wrong with the field `where` of a file's `text`, with line and column."""
-    known = places(text)
-    around = re.sub(r"(\.?[^.\[]+|\[\d+\])$", "", where)  # a missing field: where it misses
-    line, column = line_column(text, known.get(where, known.get(around, 0)))
-    return TaskFileError(what, value=where, place=f"{path}:{line}:{column}",
-                         remedy=remedy)

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
-from ..tasks import field_error, read_json
-from ..texts import Texts
-from ..tools.schema import COUNT, OBJECT, TEXT, faults, list_of, object_of
+from ..json_files import read_object
+from ..tools.schema import COUNT, OBJECT, TEXT, list_of, object_of
 from .admission import Admission
 from .budget import FULL_WINDOW, Budget, make_budget, tokens_at
 from .catalogue import POLICIES
@@ -115,13 +114,7 @@ def find_policy(name: str) -> Policy:
 
 def read_policy(path: Path) -> Policy:
     """A policy from a JSON file. `TaskFileError` has the line and the field that is wrong."""
-    file = read_json(path)
-    data = file["value"]
-    problem = next(faults(SCHEMA, data, Texts("en")), None) if isinstance(data, dict) else (
-        "", "the file holds no object")
-    if problem:
-        raise field_error(path, file["text"], *problem)
-    return from_data(data, str(path))
+    return from_data(read_object(path, SCHEMA), str(path))
 
 
 def from_data(data: Mapping[str, Any], place: str) -> Policy:

@@ -1,0 +1,120 @@
+"""Milestone 1: JSON files that people edit, and where in them something is wrong.
+
+Python's decoder says at which offset a text breaks, but not in which field; and
+once a text is read, nothing tells where a wrong value came from. Whoever edits a
+task file by hand wants both: line, column and field.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from json.decoder import WHITESPACE
+from pathlib import Path
+from typing import Any
+
+from .disk import read_file
+from .errors import TaskFileError
+from .hostile import loads
+from .messages import clean_json
+from .texts import Texts
+from .tools.schema import faults
+
+ONE_OBJECT = "give one object; a recorded session is replayed by compare"
+Faults = Callable[[dict[str, Any]], Iterator[tuple[str, str]]]  # (path of a field, what is wrong)
+
+
+def read_object(path: Path, schema: Mapping[str, Any],
+                more: Faults = lambda value: iter(())) -> dict[str, Any]:
+    """The object in a JSON file, if it fits `schema` and `more` finds nothing either.
+
+    `TaskFileError` with line, column and field.
+    """
+    text = _text(path)
+    value = _parsed(path, text)
+    if not isinstance(value, dict):
+        raise _field_error(path, text, "", "the file holds no object", ONE_OBJECT)
+    problem = next(faults(schema, value, Texts("en")), None) or next(more(value), None)
+    if problem:
+        raise _field_error(path, text, *problem)
+    return value
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_file(path).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        what = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise TaskFileError(f"the file cannot be read ({what})", place=str(path),
+                            remedy="name a JSON file") from error
+
+
+def _parsed(path: Path, text: str) -> Any:
+    try:
+        return clean_json(loads(text))
+    except json.JSONDecodeError as error:
+        where = next(reversed(places(text)), "")
+        raise TaskFileError(
+            f"broken JSON{' in ' + where if where else ''}: {error.msg}",
+            place=f"{path}:{error.lineno}:{error.colno}", value=where,
+            remedy=ONE_OBJECT if error.msg == "Extra data" else
+            "complete or correct it at this place") from error
+    except ValueError as error:
+        raise TaskFileError(str(error).partition(":")[0], place=str(path),
+                            remedy="nest less deeply, and give shorter numbers") from error
+
+
+def _field_error(path: Path, text: str, where: str, what: str,
+                 remedy: str = "correct this field") -> TaskFileError:
+    """What is wrong with the field `where` of a file's `text`, with line and column."""
+    known = places(text)
+    around = re.sub(r"(\.?[^.\[]+|\[\d+\])$", "", where)  # a missing field: where it misses
+    line, column = line_column(text, known.get(where, known.get(around, 0)))
+    return TaskFileError(what, value=where, place=f"{path}:{line}:{column}", remedy=remedy)
+
+
+def places(text: str) -> dict[str, int]:
+    """The offset of every value of a JSON text by its path, in order.
+
+    A path is written as people do: `replies[3].content`; the whole is "". A broken
+    text gives what stands before the fault: the last path is the field it is in.
+    """
+    found: dict[str, int] = {}
+    try:
+        _walk(text, _skip(text, 0), "", found)
+    except (ValueError, IndexError, RecursionError):
+        return found  # the caller has the decoder's own error; this adds the field
+    return found
+
+
+def _walk(text: str, at: int, path: str, found: dict[str, int]) -> int:
+    """Note the value at `at`; the offset behind it is returned."""
+    found[path] = at
+    if text[at] not in "{[":
+        return json.JSONDecoder().raw_decode(text, at)[1]
+    closing = "}" if text[at] == "{" else "]"
+    number, here = 0, _skip(text, at + 1)
+    while text[here] != closing:
+        inner = f"{path}[{number}]"
+        if closing == "}":
+            key, here = json.JSONDecoder().raw_decode(text, here)
+            here = _skip(text, _skip(text, here) + 1)  # the colon
+            inner = f"{path}.{key}" if path else str(key)
+        here = _skip(text, _walk(text, here, inner, found))
+        if text[here] == ",":
+            here = _skip(text, here + 1)
+        elif text[here] != closing:
+            raise ValueError("neither a comma nor an end")
+        number += 1
+    return here + 1
+
+
+def _skip(text: str, at: int) -> int:
+    match = WHITESPACE.match(text, at)
+    return match.end() if match else at
+
+
+def line_column(text: str, offset: int) -> tuple[int, int]:
+    """Line and column of an offset, both from 1."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
