@@ -56,6 +56,8 @@ class Screens(unittest.TestCase):
         """What cannot be seen is shown as its escape; lines stay lines."""
         self.assertEqual("rm \\u202egnp.txt\\x1b[8m\n-rf", bare("rm \u202egnp.txt\x1b[8m\n-rf"))
         self.assertEqual("漢字 é\\u200b", bare("漢字 é\u200b"))
+        for letter in "\xa0\u2003\u2800\u3164\u115f\u034f\ufe0f\U000e0101":  # a blank, or nothing
+            self.assertEqual(letter.encode("unicode_escape").decode(), bare(letter))
 
     def test_a_text_in_pieces_is_wrapped_like_the_whole(self) -> None:
         """Between words and beside wide characters; no line is too long but of one word."""

@@ -25,6 +25,9 @@ from .wrap import Wrap, wrapped
 NEVER = sys.maxsize
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _INVISIBLE = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
+# Blanks that are none to a shell, letters that nothing is drawn for, and what picks a variant.
+_UNSEEN = re.compile("[\xa0\u034f\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200a\u202f\u205f"
+                     "\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 
 
 def safe(text: str) -> str:
@@ -40,9 +43,10 @@ def bare(text: str) -> str:
 
     For what a person has to judge before it is done.
     """
-    return "".join(letter if letter == "\n" or unicodedata.category(letter) not in _INVISIBLE
-                   else "    " if letter == "\t"
-                   else letter.encode("unicode_escape").decode("ascii") for letter in text)
+    return "".join(letter if letter == "\n" or not (
+        unicodedata.category(letter) in _INVISIBLE or _UNSEEN.match(letter))
+        else "    " if letter == "\t"
+        else letter.encode("unicode_escape").decode("ascii") for letter in text)
 
 
 @dataclass(frozen=True)
