@@ -170,10 +170,13 @@ def _users(messages: Sequence[Message], texts: Texts) -> list[str]:
 
 
 def _concepts(messages: Sequence[Message], texts: Texts) -> list[str]:
-    """The identifiers named most often, the first named first among equals."""
+    """The identifiers named most often, the first named first among equals.
+
+    A run of Chinese that stands only once is part of a sentence, and no name.
+    """
     named = Counter(word for message in messages for word in words(_said(message, 4 * MAX_CHARS)))
-    return [texts("said_action", text=", ".join(word for word, _ in named.most_common(12)))] \
-        if named else []
+    told = [word for word, times in named.most_common() if times > 1 or word[0] < "\u3400"][:12]
+    return [texts("said_action", text=", ".join(told))] if told else []
 
 
 def _said(message: Message, limit: int | None = None) -> str:

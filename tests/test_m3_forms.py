@@ -76,6 +76,13 @@ class ExtractTest(unittest.TestCase):
         self.assertEqual(2, len(lines("decisions")))
         self.assertEqual(["- - [x] test"], lines("next"))
 
+    def test_a_chinese_sentence_is_no_name(self) -> None:
+        """Of what a Chinese session names, a run of characters counts from the second time on."""
+        said = [assistant("先完整读一遍笔记,看清记录的格式", [call("a", "read_file", {"path": "a.md"})]),
+                tool_result("a", "read_file", "库存服务 超时 id=A-1077\n库存服务 恢复")]
+        for section in ("concepts", "critical"):
+            self.assertEqual(["- 库存服务, a.md, A-1077"], extract.lines(section, said, CHINESE))
+
     def test_only_the_assistants_lists_are_lists(self) -> None:
         """A point that a tool printed, or a user typed, is text; the newest tick counts."""
         self.assertEqual({"read": True, "ship": False, "test": True}, extract.boxes(SESSION))
