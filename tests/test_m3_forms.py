@@ -8,7 +8,7 @@ import unittest
 from mini_agent import extract
 from mini_agent.actions import CHANGED, READ, deeds, kind, target
 from mini_agent.compression.sheet import bound, merge, parse, render, without_draft
-from mini_agent.compression.verify import is_call, longer, refuse_no_text, unsupported
+from mini_agent.compression.verify import FINDERS, Support, is_call, lacking, refuse_no_text
 from mini_agent.errors import SummaryRefused
 from mini_agent.forms import BY_CODE, FORMS, asked, heading
 from mini_agent.messages import assistant, call, system, tool_result, user
@@ -38,6 +38,11 @@ SESSION = [
 ]
 
 
+def named(text: str) -> list[str]:
+    """What a text names."""
+    return [name for finder in FINDERS for name in finder(text)]
+
+
 class ExtractTest(unittest.TestCase):
     """The deterministic summaries quote, and only quote."""
 
@@ -60,7 +65,7 @@ class ExtractTest(unittest.TestCase):
             for form in FORMS:
                 with self.subTest(seed=seed, form=form):
                     text = without_draft(extract.summary(form, messages, ENGLISH), form)
-                    self.assertEqual([], unsupported(text, messages))
+                    self.assertEqual([], lacking(named(text), messages))
 
     def test_sections_say_what_happened(self) -> None:
         """Errors with what followed them, files with what was done, points still open."""
@@ -271,13 +276,13 @@ class VerifyTest(unittest.TestCase):
         """Port 80, file_1 and 0.5 are not in 8080, file_12 and 10.55."""
         source = [user("port 8080, file_12, 10.55 s, v2.1")]
         self.assertEqual(["file_1", "0.5", "80"],
-                         unsupported("port 80, file_1, 0.5 s, v2.1, 8080", source))
+                         lacking(named("port 80, file_1, 0.5 s, v2.1, 8080"), source))
 
     def test_longer_counts_all_that_is_covered(self) -> None:
         """The arguments of calls are a part of the source."""
         covered = [assistant("ab", [call("c", "read", {"path": "x" * 40})])]
-        self.assertFalse(longer("y" * 45, covered))
-        self.assertTrue(longer("y" * 60, covered))
+        self.assertFalse(Support().longer(45, covered, [0]))
+        self.assertTrue(Support().longer(60, covered, [0]))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from mini_agent.compression.sheet import Pile, Sheet, bound, merge, render
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.store import MemoryShelf
 from mini_agent.compression.summariser import Summariser
-from mini_agent.compression.verify import Support, lacking, named
+from mini_agent.compression.verify import FINDERS, Support, lacking
 from mini_agent.compression.window import ContextWindow
 from mini_agent.forms import FORMS, own_lines
 from mini_agent.governance import governed_by
@@ -278,7 +278,8 @@ class KnownTest(unittest.TestCase):
         for seed in range(40):
             rng = random.Random(seed)
             history = list(random_messages(rng))
-            said = [name for message in history for name in named(message["content"])]
+            said = [name for message in history for finder in FINDERS
+                    for name in finder(message["content"])]
             names = [*rng.sample(said, min(12, len(said))), "ghost.py", "4711", "12", "1", "66"]
             support = Support()
             for _ in range(30):

@@ -339,7 +339,7 @@ class PartsTest(unittest.TestCase):
 
     def asked(self, history: list[Message], model: Says) -> list[tuple[int, ...]]:
         made = Summariser(model, history)
-        made(range(len(history)), "nine")
+        made.gather(range(len(history)), "nine")
         return [tuple(note["input"]) for note in made.take(applied=True)]
 
     def test_every_covered_message_is_in_exactly_one_part(self) -> None:
@@ -383,20 +383,20 @@ class PartsTest(unittest.TestCase):
         history = rounds(30, "z" * 3_000)
         model = Small()
         made = Summariser(model, history)
-        made(range(60), "nine")
+        made.gather(range(60), "nine")
         answered = [note for note in made.take(applied=True) if "error" not in note]
         self.assertEqual(list(range(60)), [index for note in answered for index in note["input"]])
         refused = sum(not messages for messages, _ in model.asked)
         self.assertLessEqual(refused, 5)
         history += rounds(10, "z" * 3_000)
-        made(range(60, 80), "nine")
+        made.gather(range(60, 80), "nine")
         self.assertEqual(refused, sum(not messages for messages, _ in model.asked))
 
     def test_a_window_that_the_refusal_names_is_taken_at_its_word(self) -> None:
         """One refused question, then parts of about half of 8,000 tokens."""
         model = Says(PromptTooLongError("too long", window=8_000))
         made = Summariser(model, rounds(30, "z" * 2_600))
-        made(range(60), "nine")
+        made.gather(range(60), "nine")
         self.assertEqual(6, len(model.asked))
         for messages, _ in model.asked[1:]:
             self.assertLessEqual(sum(len(message["content"]) for message in messages), 16_000)
@@ -405,13 +405,13 @@ class PartsTest(unittest.TestCase):
         """It ends, with an error, after a bounded number of questions."""
         model = Says(*[PromptTooLongError("too long")] * 50)
         with self.assertRaises(StrategyError):
-            Summariser(model, rounds(4, "z" * PART_CHARS))(range(8), "nine")
+            Summariser(model, rounds(4, "z" * PART_CHARS)).gather(range(8), "nine")
         self.assertLess(len(model.asked), PART_CHARS // LEAST_CHARS)
 
     def test_the_parts_of_a_summary_are_merged_by_section(self) -> None:
         """Two parts make one text with each heading once, the older lines first."""
         history = [*rounds(3, "z" * 30_000, "old"), *rounds(3, "z" * 30_000, "new")]
-        text = Summariser(Says(), history)(range(12), "five")
+        text = Summariser(Says(), history).gather(range(12), "five").text()
         self.assertEqual(1, text.count("## Accomplished"))
         self.assertLess(text.index("old 2"), text.index("new 0"))
 
@@ -439,11 +439,11 @@ class PartsTest(unittest.TestCase):
         lives = []
         for workers in (1, 4):
             made = Summariser(Says(), history, workers=workers)
-            lives.append((made(range(80), "note"), made.take(applied=True)))
+            lives.append((made.gather(range(80), "note").text(), made.take(applied=True)))
         self.assertEqual(*lives)
         made = Summariser(Says("", "fine"), history, workers=2)
         with self.assertRaises(StrategyError):
-            made(range(80), "note")
+            made.gather(range(80), "note").text()
 
 
 class PolicyTest(unittest.TestCase):

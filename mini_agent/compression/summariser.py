@@ -63,15 +63,12 @@ class Summariser:
         self._ledgers: dict[str, Ledger] = {}
         self._chains: dict[str, Chain] = {}
 
-    def __call__(self, indexes: Sequence[int], form: str) -> str:
-        """The text of a summary of these history messages, whatever their size.
-
-        Raises `StrategyError` where the model gives none that can be used.
-        """
-        return self.gather(indexes, form).text()
-
     def gather(self, indexes: Sequence[int], form: str) -> Ledger:
-        """The same as sections; of a form there is one ledger, which is kept and grows."""
+        """A summary of these history messages, whatever their size, as sections.
+
+        Of a form there is one ledger, which is kept and grows. Raises `StrategyError`
+        where the model gives no text that can be used.
+        """
         parts = self._parts.cut(indexes, self._limit)
         texts = self.each(parts, form)
         if form not in self._ledgers:

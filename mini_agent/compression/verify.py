@@ -50,22 +50,7 @@ def is_call(text: str) -> bool:
     return isinstance(first, dict) and bool(_CALL_KEYS.intersection(first))
 
 
-FINDERS = (words, numbers, quoted)
-
-
-def named(text: str) -> Iterator[str]:
-    """What a text names: paths and identifiers, then numbers, then quoted strings."""
-    return (name for finder in FINDERS for name in finder(text))
-
-
-def longer(summary: str, originals: Sequence[Message]) -> bool:
-    """Whether a summary has as many characters as what it covers, or more."""
-    return Support().longer(len(summary), originals, range(len(originals)))
-
-
-def unsupported(summary: str, originals: Sequence[Message]) -> list[str]:
-    """What `summary` names and `originals` do not, each once, in order."""
-    return Support().missing(named(summary), originals, range(len(originals)))
+FINDERS = (words, numbers, quoted)  # what a text names: paths and identifiers, numbers, quotes
 
 
 def lacking(names: Iterable[str], messages: Sequence[Message]) -> list[str]:
