@@ -41,7 +41,8 @@ def run(part: str, arguments: Sequence[str], told: list[str]) -> int:
 def main() -> int:
     """1 if anything fails, 130 for an interrupt."""
     start = time.monotonic()
-    for number, part in enumerate(PARTS, 1):
+    asks = {"-h", "--help"} & {*sys.argv[1:]}  # what the first part says is all
+    for number, part in enumerate(PARTS[:1] if asks else PARTS, 1):
         told: list[str] = []
         try:
             if status := run(part, sys.argv[1:] if number == 1 else (), told):
