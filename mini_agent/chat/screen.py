@@ -55,7 +55,6 @@ class Style:
 
     color: bool = False
     plain: bool = False
-    glyphs: bool = False
     columns: int = 0  # 0: as many as the terminal has
 
     @property
@@ -72,8 +71,7 @@ def style_of(err: TextIO, environ: Mapping[str, str], plain: bool) -> Style:
     """What suits this stream, and the wishes of its user (NO_COLOR, TERM)."""
     plain = plain or environ.get("TERM") == "dumb"
     live = err.isatty() and not plain
-    return Style(live and not environ.get("NO_COLOR"), plain or not live,
-                 live and (err.encoding or "").lower().replace("-", "") == "utf8")
+    return Style(live and not environ.get("NO_COLOR"), plain or not live)
 
 
 COLORS = {"": "", "dim": "\x1b[2m", "red": "\x1b[31m", "green": "\x1b[32m", "bold": "\x1b[1m"}
