@@ -66,8 +66,8 @@ class _Fold:
     """The state that the records make, and what does not fit it."""
 
     def __init__(self, records: Sequence[Record]) -> None:
-        self._start = next((record["payload"] for record in records
-                            if record.get("event") == "run_start"), {})
+        self._start: dict[str, Any] = next((record["payload"] for record in records
+                                            if record.get("event") == "run_start"), {})
         language = session_language(record["message"] for record in records
                                     if record["type"] == "message")
         self._doubt = ""

@@ -13,7 +13,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .columns import WIDTH, write_rows
 from .errors import DONE, FAILED, INTERRUPTED, WRONG_USE, MiniAgentError, UsageError
@@ -114,16 +114,16 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def add_command(commands: argparse._SubParsersAction, name: str, about: str, example: str,
+def add_command(commands: Any, name: str, about: str, example: str,
                 command: Command) -> argparse.ArgumentParser:
     """A subparser with one line of description and one example."""
-    parser = commands.add_parser(name, help=about, description=about + ".",
-                                 epilog=f"example: mini-agent {name} {example}")
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=about, description=about + ".", epilog=f"example: mini-agent {name} {example}")
     parser.set_defaults(command=command)
     return parser
 
 
-def _add_run(commands: argparse._SubParsersAction) -> None:
+def _add_run(commands: Any) -> None:
     parser = add_command(commands, "run", "run a task file with the scripted model",
                          "scripts/m1_task.json --workspace workspace/m1", _run)
     parser.add_argument("task", type=Path, metavar="TASK.json",
@@ -181,7 +181,7 @@ def _child(arguments: Sequence[str]) -> int:
     return child(parser.parse_args(arguments).attached)
 
 
-def _add_tokens(commands: argparse._SubParsersAction) -> None:
+def _add_tokens(commands: Any) -> None:
     parser = add_command(commands, "tokens", "estimate the tokens of files, a row a file",
                          "README.md mini_agent/loop.py", _tokens)
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="text in UTF-8")
@@ -213,7 +213,7 @@ def _tokens(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _add_policies(commands: argparse._SubParsersAction) -> None:
+def _add_policies(commands: Any) -> None:
     parser = add_command(commands, "policies", "list the policies, or tell of one what it does",
                          "clip_errors", _policies)
     parser.add_argument("name", nargs="?", metavar="NAME", help="a policy, or a file of one")
@@ -236,8 +236,8 @@ def _policies(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(POLICIES, ensure_ascii=False, indent=1))
         return DONE
-    width = max(len(policy["name"]) for policy in POLICIES)
-    for policy in POLICIES:
-        print(textwrap.fill(policy["about"], WIDTH, initial_indent=f"{policy['name']:<{width}}  ",
+    width = max(len(data["name"]) for data in POLICIES)
+    for data in POLICIES:
+        print(textwrap.fill(data["about"], WIDTH, initial_indent=f"{data['name']:<{width}}  ",
                             subsequent_indent=(width + 2) * " "))
     return DONE

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FrameType, TracebackType
 from typing import Any
 
-NUDGE = getattr(signal, "SIGURG", None)  # ignored by who does not know it; None on Windows
+NUDGE: Any = getattr(signal, "SIGURG", None)  # ignored by who does not know it; None on Windows
 HANG_UP = getattr(signal, "SIGHUP", None)
 ENDING = (signal.SIGTERM, HANG_UP)
 IMPORTING = "<frozen importlib._bootstrap>"
@@ -152,7 +152,7 @@ class _Nudger:
         self._settled = self._look(frame)
 
     def _watch(self) -> None:
-        main = threading.main_thread().ident
+        main: Any = threading.main_thread().ident
         while came := os.read(self._reading, 64):
             self._settled = set(came) == {NUDGE}
             while not self._settled:

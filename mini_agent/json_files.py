@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from json.decoder import WHITESPACE
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from .messages import clean_json
 from .texts import Texts
 from .tools.schema import faults
 
+_BLANK = re.compile(r"[ \t\r\n]*")
 ONE_OBJECT = "give one object; a recorded session is replayed by compare"
 Faults = Callable[[dict[str, Any]], Iterator[tuple[str, str]]]  # (path of a field, what is wrong)
 
@@ -111,7 +111,7 @@ def _walk(text: str, at: int, path: str, found: dict[str, int]) -> int:
 
 
 def _skip(text: str, at: int) -> int:
-    match = WHITESPACE.match(text, at)
+    match = _BLANK.match(text, at)
     return match.end() if match else at
 
 

@@ -92,7 +92,8 @@ class Chronicle:
         self.answers.append(place)
         if (deed := kind(made)) and not message.get("error"):
             path = target(made)
-            file = self.files[path] = self.files.pop(path, None) or File()
+            file = self.files.pop(path) if path in self.files else File()
+            self.files[path] = file  # the one touched last is the last
             (file.changed if deed == CHANGED else file.read).append(place)
         return label
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 from ..messages import Message
 from ..texts import Texts
@@ -123,13 +123,14 @@ class Scene:
 
 
 class Strategy(Protocol):
-    """One way to make a view smaller.
+    """One way to make a view smaller; a frozen dataclass, whose fields are its settings.
 
     `name` is the `strategy` of the records. `asks_model`: a proposal costs a
     model call, so the window asks less often once it came to nothing.
     """
 
-    name: str
-    asks_model: bool
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+    name: ClassVar[str]
+    asks_model: ClassVar[bool]
 
     def __call__(self, view: View, scene: Scene) -> Change | None: ...

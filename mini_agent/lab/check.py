@@ -114,8 +114,8 @@ def _check_trace(raw: bytes, goes_on: bool) -> Iterator[Finding]:
 
 def _check_session(path: str, session: Session) -> Iterator[str]:
     name = f"{path}{session.name.removeprefix(Path(path).name)}"
-    for fault in session.unreadable:
-        yield f"{path}:{fault.line}: transcript: {fault.what}"
+    for lost in session.unreadable:
+        yield f"{path}:{lost.line}: transcript: {lost.what}"
     for fault in session.mended:
         about = f" {fault.what!r}" if fault.what else ""
         yield f"{name}: {fault.place}: transcript: {MENDED[fault.note].format(id=about)}"

@@ -153,12 +153,16 @@ def compare(sources: Sequence[Source], plan: Plan, jobs: int = 1,
     if jobs == 1 or len(sources) == 1:
         done = 0
         for source in sources:
-            yield from results_of(source, plan, lambda share, done=done, size=source.size:
-                                  progress(done + int(share * size)))
+            yield from results_of(source, plan, _bytes_of(source, done, progress))
             done += source.size
             progress(done)
         return
     yield from _side_by_side(sources, plan, jobs, progress)
+
+
+def _bytes_of(source: Source, done: int, progress: Callable[[int], None]) -> Progress:
+    """Turns the share of a file that is done into bytes, behind those `done` before it."""
+    return lambda share: progress(done + int(share * source.size))
 
 
 def _side_by_side(sources: Sequence[Source], plan: Plan, jobs: int,

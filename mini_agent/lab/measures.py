@@ -63,7 +63,7 @@ class Tally:
         self._recording = recording
         self.probes = [Probe(fact, recording.messages) for fact in facts]
         self.held = Held(recording.evidence) if evidence else None
-        self._means = Shares(*(Mean() for _ in Shares._fields))
+        self._means = {name: Mean() for name in Shares._fields}
         self._misses = misses
         self.missed: list[Missed] = []
         self.steps = self.peak = self.sent = self.summaries = self.over = self.breaks = 0
@@ -115,7 +115,7 @@ class Tally:
             held.leave(entry)
         evidence = self._recording.evidence
         step = evidence.steps[moment.step]
-        for mean, value in zip(self._means, held.shares(step, moment.over)):
+        for mean, value in zip(self._means.values(), held.shares(step, moment.over)):
             mean.add(value)
         if self._misses:
             self.missed.extend(Missed(moment.step, evidence.text(number),
@@ -128,8 +128,8 @@ class Tally:
                   self.peak, self.sent, self.summaries,
                   *(round(price / baseline.price, 4) if baseline.price else None
                     for price in (self.price, self.summaries)), self.over,
-                  self._means.far.value, self._means.far_in_context.value,
-                  self._means.recall.value, self._means.fresh.value, self._means.lines.value,
+                  *(self._means[name].value for name in (
+                      "far", "far_in_context", "recall", "fresh", "lines")),
                   round(100 * self.breaks / self.steps, 2) if self.steps else None,
                   dict(sorted(self.compressions.items())), self.law_breaks,
                   {probe.fact: probe.state for probe in self.probes})

@@ -191,7 +191,9 @@ def page_data(command: str, name: str, facts: Sequence[str], results: Sequence[D
     for are left out, and a session that even then has no room is only in the table. `name`
     is that of the estimator, `results` what `compare.result_of` makes.
     """
-    room, shown, notes = SESSIONS, [], []
+    room = SESSIONS
+    shown: list[Data] = []
+    notes: list[str] = []
     pages = [result for result in results if result["page"] is not None]
     for at, result in enumerate(pages):
         page = with_fewer_windows(result["page"], {row["window"] for row in result["rows"]},

@@ -150,8 +150,9 @@ def merge(paths: Sequence[str]) -> tuple[list[str], Plan, list[Result]]:
     if numbers != sorted(f"{number}/{of}" for number in range(1, of + 1)):
         raise UsageError(f"shares {', '.join(numbers)} are not all {of} of them, each once",
                          place="--merge", value=numbers, remedy="name each share once")
-    plan = Plan(**{key: tuple(value) if isinstance(value, list) else value
-                   for key, value in first["plan"].items()})
+    fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value
+                              for key, value in first["plan"].items()}
+    plan = Plan(**fields)
     results = sorted((result for share in shares for result in share["results"]),
                      key=lambda result: result["at"])
     return first["paths"], plan, results

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..messages import clean
+from ..messages import Call, clean
 from .base import Reply
 from .live import Request
 from .received import count, joined, received_call, without_doubles
@@ -91,7 +91,7 @@ def _said(turn: Turn) -> Iterator[Block]:
     calls = [{"type": "tool_use", "id": made.id, "name": made.name, "input": made.arguments}
              for made in turn.calls]
     text = "".join(turn.texts)
-    layout = turn.opaque.get("layout")
+    layout: Any = turn.opaque.get("layout")
     if len(turn.texts) > 1 or not _fits(layout, len(text), len(calls)):
         yield from (_text(text) for text in turn.texts)
         yield from calls
@@ -186,7 +186,9 @@ class _Assembly:
 
     def reply(self) -> Reply:
         """The answer. Reasoning with a signature is opaque, the rest of it dropped."""
-        texts, calls, layout = [], [], []
+        texts: list[str] = []
+        calls: list[Call] = []
+        layout: list[list[Any]] = []
         for index, block in sorted(self._blocks.items()):
             pieces, kind = self._pieces.get(index), block.get("type")
             if kind == "text":

@@ -29,12 +29,14 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 class _TwoLimits:
     """One time limit until the connection stands (with TLS), one between two reads."""
 
+    sock: socket.socket
+
     def __init__(self, *args: Any, read_seconds: float, **options: Any) -> None:
         super().__init__(*args, **options)
         self._read_seconds = read_seconds
 
     def connect(self) -> None:
-        super().connect()
+        super().connect()  # type: ignore[misc]  # that of the connection it is mixed into
         self.sock.settimeout(self._read_seconds)
 
 
@@ -82,7 +84,7 @@ def breakdown(endpoint: Endpoint, error: Exception) -> EndpointError:
     "connection" for one that broke.
     """
     connecting = isinstance(error, URLError)  # urllib wraps what happens until all is sent
-    reason = error.reason if connecting else error
+    reason = error.reason if isinstance(error, URLError) else error
     what, status, passing, remedy = _fault(endpoint, reason, connecting)
     return EndpointError(what, status=status, passing=passing, place=endpoint.url, remedy=remedy)
 
