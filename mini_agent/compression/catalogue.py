@@ -17,15 +17,15 @@ _DIGESTS: tuple[dict[str, Any], ...] = (
     {"name": "digest_full", "about": "what is old gives way to a digest: lines word for word, "
      "chosen by what they cover; forgets least", "target": "75%", **_DIGEST,
      "ladder": [{"strategy": "coverage_digest"}, _LAST_RESORT]},
-    {"name": "digest", "about": "the same, and a large result is cut once, on arrival; the "
+    {"name": "digest", "about": "as digest_full, and a large result is cut once, on arrival; the "
      "default in live use", "target": "75%", **_DIGEST,
      "ladder": [{"strategy": "admission", "trigger": 0}, {"strategy": "coverage_digest"},
                 _LAST_RESORT]},
-    {"name": "digest_lean", "about": "the same with a smaller view, for long sessions",
+    {"name": "digest_lean", "about": "as digest with a smaller view, for long sessions",
      "target": "45%", **_DIGEST,
      "ladder": [{"strategy": "admission", "trigger": 0},
                 {"strategy": "coverage_digest", "settings": {"digest": .35}}, _LAST_RESORT]},
-    {"name": "digest_minimal", "about": "the same with the smallest view: the cheapest that "
+    {"name": "digest_minimal", "about": "as digest with the smallest view: the cheapest that "
      "forgets less than the known ones", "trigger": "90%", "target": "25%", **_DIGEST,
      "ladder": [{"strategy": "admission", "trigger": 0, "settings": {"share": .03}},
                 {"strategy": "coverage_digest", "settings": {"digest": .2}}, _LAST_RESORT]},
