@@ -43,7 +43,8 @@ POLICIES: tuple[dict[str, Any], ...] = (
      "breaks": [1, 4],
      "ladder": [{"strategy": "sliding_window", "settings": {"variant": "naive"}}]},
     {"name": "keep_head", "source": "the second idea: the system message and the task stay",
-     "about": "drops the oldest messages behind them one by one; tears calls from results",
+     "about": "keeps system message and task, drops the oldest messages behind them one by one; "
+     "tears calls from results",
      "breaks": [1],
      "ladder": [{"strategy": "sliding_window", "settings": {"variant": "keep_head"}}]},
     {"name": "whole_rounds", "source": "truncation of the teaching agent miniagent",
