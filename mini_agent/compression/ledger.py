@@ -93,13 +93,13 @@ class Ledger:
         return render({head: pile.lines for head, pile in self.sections().items()})
 
     def chars(self) -> int:
-        """How long `text` is."""
+        """How many characters `text` has."""
         return sum(pile.chars + (len(head) + 1 if head else 0)
                    for head, pile in self.sections().items()) - 1
 
     def doubtful(self, history: Sequence[Message], without: str) -> Iterator[str]:
         """The names in the text that the part which has them does not support, in the order
-        of `verify.named`; those of its headings too. `without`: a section that is left out."""
+        of `verify.FINDERS`; those of its headings too. `without`: a section that is left out."""
         for part in self._parts:
             if part.doubts is None:
                 part.doubts = self._doubts(part, history)
