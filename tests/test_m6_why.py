@@ -5,9 +5,11 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from mini_agent.lab.look import steps_at
 from mini_agent.hostile import printable
+from mini_agent.lab.look import steps_at
 from mini_agent.lab.steps import views
+from mini_agent.lab.why import explain
+from mini_agent.messages import assistant, call, tool_result, user
 from mini_agent.trace import read_trace
 from tests.labs import ROOT, SAMPLES, mini_agent
 
@@ -47,6 +49,14 @@ class WhyTest(unittest.TestCase):
                               r"\(seq \d+, threshold, \d+ -> \d+ tokens\)\n")
         self.assertRegex(out, r"now +the model can see it; (read_result\(handle=3\) gives it back; )?"
                               r"message #19 of the log has it\n")
+
+    def test_of_parallel_calls_it_names_the_one_that_was_answered(self):
+        """A result belongs to the call with its id, whatever came back first."""
+        history = [user("go"), assistant("", [call("a", "read", {"path": "one"}),
+                                              call("b", "read", {"path": "two"})]),
+                   tool_result("b", "read", "second"), tool_result("a", "read", "first")]
+        entered = explain("first", [], history)["entered"]
+        self.assertEqual(['{"path": "one"}'], [place["arguments"] for place in entered])
 
     def test_a_trace_tells_of_its_own_run(self):
         """Without a policy: the views that were sent, the records with their seq."""

@@ -64,7 +64,7 @@ Observer = Callable[[Moment], None]
 TOOLS = ({"name": "read_result"}, {"name": "recall"})
 
 
-class Shelf:
+class NoShelf:
     """Keeps nothing: what is put away here is in the history anyway."""
 
     def put(self, index: int, text: str) -> None:
@@ -98,7 +98,7 @@ class Trial:
         self._touched = 0                # of these so many were touched by no change since
         self._window = ContextWindow(
             self.policy, self.budget, self._recording.estimate, ScriptedModel([], (), texts),
-            Tracer(self._note), texts, TOOLS, shelf=Shelf(), index=index,
+            Tracer(self._note), texts, TOOLS, shelf=NoShelf(), index=index,
             state=WindowState(self._recording.estimate, texts, self._changed))
 
     def step(self, step: int, at: int, history: Sequence[Message]) -> None:

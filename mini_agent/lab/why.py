@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..compression.clear import call_of
 from ..compression.view import View, apply, from_payload
-from ..messages import Message, calls_of, text_of
+from ..messages import Message, text_of
 from ..tools.output import one_line
 from ..trace import Record
 from .facts import handles, state_of
@@ -90,11 +91,7 @@ def _origin(history: Sequence[Message], index: int) -> dict[str, Any]:
     message = history[index]
     if message["role"] != "tool":
         return {"role": message["role"], "tool": "", "arguments": ""}
-    first = index - 1
-    while first > 0 and history[first]["role"] == "tool":
-        first -= 1
-    calls = calls_of(history[first])
-    made = calls[index - first - 1] if index - first - 1 < len(calls) else None
+    made = call_of(history, index)
     return {"role": "tool", "tool": message.get("name", "") or (made or {}).get("name", ""),
             "arguments": json.dumps(made["arguments"], ensure_ascii=False) if made else ""}
 
