@@ -57,7 +57,6 @@ class Setup:
     sinks: tuple[Sink, ...] = ()
     extra: tuple[Tool, ...] = ()
     read_only: bool = False
-    allow_shell: bool = True
     limits: Limits | None = None
     max_steps: int = MAX_STEPS
 
@@ -88,7 +87,7 @@ class Session:
         setup = self._setup
         workspace = Workspace(setup.workspace, self.texts)
         standard = standard_tools(workspace, names=READERS if setup.read_only else NAMES,
-                                  allow_shell=setup.allow_shell)
+                                  allow_shell=True)
         extra = [*setup.extra, *self._crew(workspace, governance, standard)]
         return make_tools(workspace, standard, extra, history, governance, self._shelf,
                           lambda: self.window, folder=trace_folder(self.path),

@@ -60,8 +60,8 @@ def _is_secret(name: str) -> bool:
 class RunCommand:
     """`exit=0` and the output; a command that fails is a COMMAND_FAILED.
 
-    `programs` are the first words that are allowed, None for all. `timeout` and
-    `longest` are in seconds, `limit` in characters.
+    `programs` are the first words that are allowed, None for all. `timeout` is in
+    seconds, `limit` in characters.
     """
 
     workspace: Workspace
@@ -69,7 +69,6 @@ class RunCommand:
     allow_shell: bool = False
     programs: tuple[str, ...] | None = None
     timeout: float = SECONDS
-    longest: float = LONGEST
     limit: int = LIMIT
     own_session: bool = True
     name: str = "run_command"
@@ -85,7 +84,7 @@ class RunCommand:
         return object_of({
             "command": {"type": "string", "description": self.texts("arg_command")},
             "shell": {"type": "boolean", "description": self.texts("arg_shell")},
-            "timeout": {"type": "number", "minimum": 0.1, "maximum": self.longest,
+            "timeout": {"type": "number", "minimum": 0.1, "maximum": LONGEST,
                         "description": self.texts("arg_timeout", seconds=f"{self.timeout:g}")}},
             ("command",))
 
