@@ -20,10 +20,16 @@ GIVEN = {"evidence": ("SESSIONS=a b",), "fuzz": ("MINUTES=10", "SEEDS=1 2 3"),
          "test-real": ("KEEP=x",)}
 
 
+def outermost() -> dict[str, str]:
+    """The environment without what a `make` that runs these tests has put there."""
+    return {name: value for name, value in os.environ.items()
+            if name != "MFLAGS" and not name.startswith("MAKE")}
+
+
 def recipe(target: str, *variables: str) -> list[str]:
     """The words of the one line that a target runs."""
     done = subprocess.run(["make", "-n", target, "PYTHON=python3", *variables], cwd=ROOT,
-                          capture_output=True, encoding="utf-8", check=True)
+                          env=outermost(), capture_output=True, encoding="utf-8", check=True)
     return shlex.split(done.stdout)
 
 
@@ -63,13 +69,13 @@ class MakeTest(FolderTest):
                      "build/m3/a.txt", "mini_agent/__pycache__/x.pyc"):
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / name).write_text("x", encoding="utf-8")
-        subprocess.run(["make", "-s", "clean"], cwd=self.folder, check=True)
+        subprocess.run(["make", "-s", "clean"], cwd=self.folder, env=outermost(), check=True)
         (self.folder / "mini_agent").rmdir()
         self.assertEqual(before, sorted(self.folder.rglob("*")))
 
     def test_the_watch_ends_with_ctrl_c(self) -> None:
         """With a word and status 0, so that make has nothing to complain of."""
-        with subprocess.Popen(["make", "watch-m3", f"PYTHON={sys.executable}"], cwd=ROOT,
+        with subprocess.Popen(["make", "watch-m3", f"PYTHON={sys.executable}"], cwd=ROOT, env=outermost(),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
                               start_new_session=True, preexec_fn=listening) as process:
             assert process.stdout is not None
