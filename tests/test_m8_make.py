@@ -1,4 +1,4 @@
-"""Milestone 8: every target of the Makefile runs what it says, with options that there are."""
+"""All milestones: every target of the Makefile runs what it says, with options that there are."""
 
 from __future__ import annotations
 
