@@ -48,7 +48,7 @@ class ListTest(ToolCase):
         """The first line has the total and where to go on; pages put together are the whole."""
         for number in range(30):
             self.put(f"{number:03}", "")
-        tool = ListFiles(self.workspace, self.texts, limit=1_200)
+        tool = ListFiles(self.workspace, limit=1_200)
         first, *rest = tool().split("\n")
         self.assertEqual(first, "total 30 under . [1 to 15 are shown; next: start=16]")
         second, *more = tool(start=16).split("\n")
@@ -80,7 +80,7 @@ class ReadTest(ToolCase):
     def test_a_file_that_does_not_fit_says_so_first(self) -> None:
         """The first line has what is shown, of how much, and the next line; no part is lost."""
         self.put("a", NUMBERED)
-        tool = ReadFile(self.workspace, self.texts, limit=6_000)
+        tool = ReadFile(self.workspace, limit=6_000)
         head, text = tool("a").split("\n", 1)
         self.assertEqual(head, "[lines 1 to 567 of 1000 are shown, 4995 of 8893 characters; "
                                "next: start_line=568]")
@@ -190,7 +190,7 @@ class SearchTest(ToolCase):
     def test_a_regular_expression_without_end_is_stopped(self) -> None:
         """Catastrophic backtracking costs its time limit and no more."""
         self.put("a", "a" * 60 + "b")
-        tool, start = SearchText(self.workspace, self.texts, seconds=.3), time.monotonic()
+        tool, start = SearchText(self.workspace, seconds=.3), time.monotonic()
         with self.assertRaises(ToolError) as caught:
             tool("(a+)+$", regex=True)
         self.assertEqual(caught.exception.code, "SEARCH_TIMEOUT")
@@ -210,7 +210,7 @@ class SearchTest(ToolCase):
                          "1: " + "x" * 125 + "needle" + "y" * 369
                          + " [characters 4876 to 5375 of 10006]")
         self.put("b", NUMBERED)
-        tool = SearchText(self.workspace, self.texts, limit=2_000)
+        tool = SearchText(self.workspace, limit=2_000)
         first = tool("line", "b").split("\n")[0]
         self.assertEqual(first, "1000 matches for 'line' in b [1 to 84 are shown; next: start=85]")
         self.assertEqual(tool("line", "b", start=1_000),

@@ -106,7 +106,7 @@ class CommandTest(ToolCase):
                              f"{operator} needs a shell (or quotes, if it is an argument); {one}")
         self.assertEqual(self.ok("run_command", command="""echo '|' "a;b" \\; $HOME *"""),
                          "exit=0\n| a;b ; $HOME *")
-        tool = RunCommand(self.workspace, self.texts, allow_shell=True)
+        tool = RunCommand(self.workspace, allow_shell=True)
         self.assertEqual(tool("echo a | tr a b; pwd", shell=True), "exit=0\nb\n.")
         with self.assertRaises(ToolError) as caught:
             tool("echo a | tr a b")
@@ -125,7 +125,7 @@ class CommandTest(ToolCase):
         for command in ("", " ", "''", "a\0b"):
             self.fails("BAD_ARGUMENTS", "run_command", command=command)
         self.fails("BAD_ARGUMENTS", "run_command", command="true", timeout=601)
-        tool = RunCommand(self.workspace, self.texts, programs=("python3", "git"))
+        tool = RunCommand(self.workspace, programs=("python3", "git"))
         with self.assertRaises(ToolError) as caught:
             tool("rm -r .")
         self.assertEqual((caught.exception.code, caught.exception.message),
@@ -135,7 +135,7 @@ class CommandTest(ToolCase):
 class EndingTest(ToolCase):
     def shell(self, command: str, timeout: float = 5) -> str:
         """The output of a command in a shell; a failure's message and output."""
-        tool, start = RunCommand(self.workspace, self.texts, allow_shell=True), time.monotonic()
+        tool, start = RunCommand(self.workspace, allow_shell=True), time.monotonic()
         try:
             return tool(command, shell=True, timeout=timeout).removeprefix("exit=0\n")
         except ToolError as error:

@@ -20,11 +20,9 @@ def standard_tools(workspace: Workspace, *, names: Sequence[str] = NAMES,
                    allow_shell: bool = False, own_session: bool = True) -> list[Tool]:
     """The tools with these `names`, in the order in which a model is told of them; `skill`
     only where the workspace has skills. The other settings are those of `RunCommand`."""
-    texts = workspace.texts
-    skill = Skill(workspace, texts)
+    skill = Skill(workspace)
     tools: tuple[Tool, ...] = (
-        ListFiles(workspace, texts), ReadFile(workspace, texts), SearchText(workspace, texts),
-        WriteFile(workspace, texts), EditFile(workspace, texts),
-        RunCommand(workspace, texts, allow_shell, own_session=own_session),
+        ListFiles(workspace), ReadFile(workspace), SearchText(workspace), WriteFile(workspace),
+        EditFile(workspace), RunCommand(workspace, allow_shell, own_session=own_session),
         *([skill] if skill.names() else []))
     return [tool for tool in tools if tool.name in names]

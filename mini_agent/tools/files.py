@@ -68,28 +68,28 @@ class ListFiles:
     """`total N under PATH`, then `FILE  SIZE bytes` for each file, recursively."""
 
     workspace: Workspace
-    texts: Texts
     limit: int = LIMIT
     name: str = "list_files"
 
     @property
     def description(self) -> str:
         """That files and folders are listed, a page at a time."""
-        return self.texts("tool_list_files")
+        return self.workspace.texts("tool_list_files")
 
     @property
     def parameters(self) -> dict[str, Any]:
         """A folder, and the entry to go on from."""
         return object_of({
-            "path": {"type": "string", "description": self.texts("arg_folder")},
-            "start": {"type": "integer", "minimum": 1, "description": self.texts("arg_start")}})
+            "path": {"type": "string", "description": self.workspace.texts("arg_folder")},
+            "start": {"type": "integer", "minimum": 1,
+                      "description": self.workspace.texts("arg_start")}})
 
     def __call__(self, path: str = ".", start: int = 1) -> str:
         tree = self.workspace.tree(path)
-        note = left_out_note(tree.left_out, tree.stopped, self.texts)
+        note = left_out_note(tree.left_out, tree.stopped, self.workspace.texts)
         under = one_line(self.workspace.relative(path))
         lines = (f"{one_line(name, LINE_LIMIT)}  {size} bytes" for name, size in tree.files)
-        return paged(lines, start, self.limit, self.texts,
+        return paged(lines, start, self.limit, self.workspace.texts,
                      lambda total: f"total {total} under {under}{note}")
 
 
@@ -98,20 +98,20 @@ class ReadFile:
     """The raw text of a file or of some of its lines, whole where it fits `limit`."""
 
     workspace: Workspace
-    texts: Texts
     limit: int = LIMIT
     name: str = "read_file"
 
     @property
     def description(self) -> str:
         """That a file is read, a page at a time."""
-        return self.texts("tool_read_file")
+        return self.workspace.texts("tool_read_file")
 
     @property
     def parameters(self) -> dict[str, Any]:
         """A path, and the lines to read or, of a long line, the first character."""
-        path = {"type": "string", "description": self.texts("arg_path")}
-        numbers = {name: {"type": "integer", "minimum": 1, "description": self.texts(f"arg_{name}")}
+        path = {"type": "string", "description": self.workspace.texts("arg_path")}
+        numbers = {name: {"type": "integer", "minimum": 1,
+                          "description": self.workspace.texts(f"arg_{name}")}
                    for name in ("start_line", "end_line", "start_char")}
         return object_of({"path": path, **numbers}, ("path",))
 
@@ -120,26 +120,27 @@ class ReadFile:
         lines = lines_of(decoded(self.workspace, path, self.workspace.read(path)))
         last = len(lines) if end_line is None else end_line
         if start_line > max(1, len(lines)) or (lines and last < start_line):
-            raise ToolError("BAD_RANGE", self.texts(
+            raise ToolError("BAD_RANGE", self.workspace.texts(
                 "BAD_RANGE", first=start_line, last=last, lines=len(lines)))
         width = len(lines[start_line - 1]) if lines else 0
         if start_char > max(1, width):
-            raise ToolError("BAD_RANGE", self.texts(
+            raise ToolError("BAD_RANGE", self.workspace.texts(
                 "bad_char", line=start_line, char=start_char, chars=width))
         text = "".join(lines[start_line - 1:last])[start_char - 1:]
         return text if len(text) <= self.limit else self._part(text, lines, start_line, start_char)
 
     def _part(self, text: str, lines: list[str], line: int, char: int) -> str:
         """The first part of a text that is over the limit, under a line that says so."""
+        texts = self.workspace.texts
         shown, _ = clip(text, self.limit - HEADER_ROOM)
         if shown.endswith("\n"):
             following = line + shown.count("\n")
-            head = self.texts("read_lines", first=line, last=following - 1, lines=len(lines),
-                              chars=len(shown), total=sum(map(len, lines)), next=following)
+            head = texts("read_lines", first=line, last=following - 1, lines=len(lines),
+                         chars=len(shown), total=sum(map(len, lines)), next=following)
         else:
-            head = self.texts("read_chars", line=line, lines=len(lines), first=char,
-                              last=char - 1 + len(shown), total=len(lines[line - 1]),
-                              next=char + len(shown))
+            head = texts("read_chars", line=line, lines=len(lines), first=char,
+                         last=char - 1 + len(shown), total=len(lines[line - 1]),
+                         next=char + len(shown))
         return f"{head}\n{shown}"
 
 
@@ -148,26 +149,25 @@ class WriteFile:
     """Makes or replaces a whole file, in one step."""
 
     workspace: Workspace
-    texts: Texts
     name: str = "write_file"
 
     @property
     def description(self) -> str:
         """That a file is made, or written anew as a whole."""
-        return self.texts("tool_write_file")
+        return self.workspace.texts("tool_write_file")
 
     @property
     def parameters(self) -> dict[str, Any]:
         """A path and all that shall stand there."""
         return object_of({
-            "path": {"type": "string", "description": self.texts("arg_path")},
-            "content": {"type": "string", "description": self.texts("arg_content")}},
+            "path": {"type": "string", "description": self.workspace.texts("arg_path")},
+            "content": {"type": "string", "description": self.workspace.texts("arg_content")}},
             ("path", "content"))
 
     def __call__(self, path: str, content: str) -> str:
         self.workspace.write(path, content.encode("utf-8"))
-        return self.texts("written", path=one_line(self.workspace.relative(path)),
-                          chars=len(content), lines=len(lines_of(content)))
+        return self.workspace.texts("written", path=one_line(self.workspace.relative(path)),
+                                    chars=len(content), lines=len(lines_of(content)))
 
 
 @dataclass(frozen=True)
@@ -175,25 +175,24 @@ class EditFile:
     """Replaces the one place where a text stands, and returns the diff."""
 
     workspace: Workspace
-    texts: Texts
     limit: int = LIMIT
     name: str = "edit_file"
 
     @property
     def description(self) -> str:
         """That one place of a file is changed, which has to be unique."""
-        return self.texts("tool_edit_file")
+        return self.workspace.texts("tool_edit_file")
 
     @property
     def parameters(self) -> dict[str, Any]:
         """A path, the words that stand there, and those in their place."""
         return object_of({
-            name: {"type": "string", "description": self.texts(f"arg_{name}")}
+            name: {"type": "string", "description": self.workspace.texts(f"arg_{name}")}
             for name in ("path", "old", "new")}, ("path", "old", "new"))
 
     def __call__(self, path: str, old: str, new: str) -> str:
         if not old:
-            raise ToolError("BAD_ARGUMENTS", self.texts("empty_old"))
+            raise ToolError("BAD_ARGUMENTS", self.workspace.texts("empty_old"))
         data = self.workspace.read(path)
         decoded(self.workspace, path, data)  # refuses a binary file
         # Bytes that are not UTF-8 pass through unchanged, and so does a BOM.
@@ -203,11 +202,11 @@ class EditFile:
             raise self._refusal(path, before, old, found)
         after = replaced(before, found[0], new)
         if after == before:
-            raise ToolError("BAD_ARGUMENTS", self.texts("same_new"))
+            raise ToolError("BAD_ARGUMENTS", self.workspace.texts("same_new"))
         self.workspace.write(path, after.encode("utf-8", "surrogateescape"))
         diff = clean_output(unified_diff(before, after, self.workspace.relative(path)))
         shown, left_out = clip(diff, self.limit - HEADER_ROOM)
-        return shown if not left_out else self.texts(
+        return shown if not left_out else self.workspace.texts(
             "diff_cut", chars=len(shown), total=len(diff)) + "\n" + shown
 
     def _refusal(self, path: str, text: str, old: str, found: list[tuple[int, int]]) -> ToolError:
@@ -216,7 +215,8 @@ class EditFile:
             numbers = ", ".join(str(line_number(text, start)) for start, _ in found)
             return self.workspace.error("SEVERAL_MATCHES", path, count=len(found), numbers=numbers)
         near = dict(closest(text, old))
-        hint = self.texts("closest" if near else "nothing_close", numbers=", ".join(map(str, near)))
+        hint = self.workspace.texts("closest" if near else "nothing_close",
+                                    numbers=", ".join(map(str, near)))
         error = self.workspace.error("NO_MATCH", path, lines=len(lines_of(text)), hint=hint)
         return ToolError(error.code, error.message,
                          "\n".join(f"{number}: {line}" for number, line in near.items()))

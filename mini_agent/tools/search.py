@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ToolError
-from ..texts import Texts
 from .files import decoded, left_out_note, paged
 from .output import LIMIT, LINE_LIMIT, one_line
 from .schema import object_of
@@ -56,7 +55,6 @@ class SearchText:
     """`N matches for 'PATTERN' in PATH`, then `LINE: TEXT`, in a folder `FILE:LINE: TEXT`."""
 
     workspace: Workspace
-    texts: Texts
     limit: int = LIMIT
     seconds: float = SECONDS
     name: str = "search_text"
@@ -64,27 +62,27 @@ class SearchText:
     @property
     def description(self) -> str:
         """That lines of the workspace are searched, a page of hits at a time."""
-        return self.texts("tool_search_text")
+        return self.workspace.texts("tool_search_text")
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Words or a pattern, where to look, and the hit to go on from."""
         return object_of({
-            "pattern": {"type": "string", "description": self.texts("arg_pattern")},
-            "path": {"type": "string", "description": self.texts("arg_search_path")},
-            "regex": {"type": "boolean", "description": self.texts("arg_regex")},
-            "start": {"type": "integer", "minimum": 1, "description": self.texts("arg_start")}},
-            ("pattern",))
+            "pattern": {"type": "string", "description": self.workspace.texts("arg_pattern")},
+            "path": {"type": "string", "description": self.workspace.texts("arg_search_path")},
+            "regex": {"type": "boolean", "description": self.workspace.texts("arg_regex")},
+            "start": {"type": "integer", "minimum": 1,
+                      "description": self.workspace.texts("arg_start")}}, ("pattern",))
 
     def __call__(self, pattern: str, path: str = ".", regex: bool = False, start: int = 1) -> str:
         if not pattern or "\n" in pattern:
-            raise self._bad_pattern(self.texts("one_line_only"))
+            raise self._bad_pattern(self.workspace.texts("one_line_only"))
         notes: list[str] = []
         sources = self._sources(path, notes)
         hits = self._expression(pattern, sources) if regex else _literal(pattern, sources)
         where = one_line(self.workspace.relative(path))
         return paged(
-            (self._line(*hit) for hit in hits), start, self.limit, self.texts,
+            (self._line(*hit) for hit in hits), start, self.limit, self.workspace.texts,
             lambda total: f"{total} matches for '{one_line(pattern)}' in {where}{''.join(notes)}")
 
     def _sources(self, path: str, notes: list[str]) -> Iterator[Source]:
@@ -101,14 +99,15 @@ class SearchText:
                 left_out.append(name)
                 continue
             yield f"{one_line(name)}:", text
-        notes.append(left_out_note(sorted(left_out), tree.stopped, self.texts))
+        notes.append(left_out_note(sorted(left_out), tree.stopped, self.workspace.texts))
 
     def _line(self, prefix: str, number: int, line: str, at: int) -> str:
         """A hit as it is shown: of a long line the part around its first match."""
         if len(line) <= LINE_LIMIT:
             return f"{prefix}{number}: {line}"
         first = max(0, min(at - LINE_LIMIT // 4, len(line) - LINE_LIMIT))
-        note = self.texts("line_part", first=first + 1, last=first + LINE_LIMIT, total=len(line))
+        note = self.workspace.texts("line_part", first=first + 1, last=first + LINE_LIMIT,
+                                    total=len(line))
         return f"{prefix}{number}: {line[first:first + LINE_LIMIT]}{note}"
 
     def _expression(self, pattern: str, sources: Iterator[Source]) -> Iterator[Hit]:
@@ -123,7 +122,7 @@ class SearchText:
         yield from self._batch(pattern, batch, deadline)
 
     def _bad_pattern(self, fault: str) -> ToolError:
-        return ToolError("BAD_PATTERN", self.texts("BAD_PATTERN", fault=fault))
+        return ToolError("BAD_PATTERN", self.workspace.texts("BAD_PATTERN", fault=fault))
 
     def _batch(self, pattern: str, batch: list[Source], deadline: float) -> Iterator[Hit]:
         left = max(.01, deadline - time.monotonic())
@@ -134,7 +133,7 @@ class SearchText:
                 [sys.executable, "-I", "-S", "-c", _CHILD], input=given.encode("ascii"),
                 capture_output=True, process_group=0, check=True, timeout=left)
         except subprocess.TimeoutExpired as error:
-            raise ToolError("SEARCH_TIMEOUT", self.texts(
+            raise ToolError("SEARCH_TIMEOUT", self.workspace.texts(
                 "SEARCH_TIMEOUT", seconds=f"{self.seconds:g}")) from error
         found = json.loads(done.stdout)
         if "fault" in found:

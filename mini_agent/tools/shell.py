@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ToolError
-from ..texts import Texts
 from .output import HEADER_ROOM, LIMIT, clean_output, one_line
 from .process import Finished, run_program
 from .schema import object_of
@@ -65,7 +64,6 @@ class RunCommand:
     """
 
     workspace: Workspace
-    texts: Texts
     allow_shell: bool = False
     programs: tuple[str, ...] | None = None
     timeout: float = SECONDS
@@ -76,17 +74,17 @@ class RunCommand:
     @property
     def description(self) -> str:
         """That a command is run in the workspace, for so long."""
-        return self.texts("tool_run_command")
+        return self.workspace.texts("tool_run_command")
 
     @property
     def parameters(self) -> dict[str, Any]:
         """A command line, whether a shell reads it, and its time in seconds."""
         return object_of({
-            "command": {"type": "string", "description": self.texts("arg_command")},
-            "shell": {"type": "boolean", "description": self.texts("arg_shell")},
+            "command": {"type": "string", "description": self.workspace.texts("arg_command")},
+            "shell": {"type": "boolean", "description": self.workspace.texts("arg_shell")},
             "timeout": {"type": "number", "minimum": 0.1, "maximum": LONGEST,
-                        "description": self.texts("arg_timeout", seconds=f"{self.timeout:g}")}},
-            ("command",))
+                        "description": self.workspace.texts(
+                            "arg_timeout", seconds=f"{self.timeout:g}")}}, ("command",))
 
     def __call__(self, command: str, shell: bool = False, timeout: float | None = None) -> str:
         prepared = self._shell(command) if shell else self._words(command)
@@ -111,12 +109,13 @@ class RunCommand:
         """The result, or the error, whose first line says what was left out."""
         output, note = done.head + done.tail, ""
         if done.left_out:
-            output = (done.head + self.texts("output_gap", count=done.left_out) + done.tail)
-            note = self.texts("output_cut", head=len(done.head), tail=len(done.tail),
-                              total=len(done.head) + len(done.tail) + done.left_out)
+            gap = self.workspace.texts("output_gap", count=done.left_out)
+            output = done.head + gap + done.tail
+            note = self.workspace.texts("output_cut", head=len(done.head), tail=len(done.tail),
+                                        total=len(done.head) + len(done.tail) + done.left_out)
         output = output.removesuffix("\n")
         if done.status is None:
-            raise ToolError("COMMAND_TIMEOUT", self.texts(
+            raise ToolError("COMMAND_TIMEOUT", self.workspace.texts(
                 "COMMAND_TIMEOUT", seconds=f"{seconds:g}") + note, output)
         if done.status:
             raise ToolError("COMMAND_FAILED", f"exit={done.status}{note}", output)
@@ -125,24 +124,24 @@ class RunCommand:
     def _shell(self, command: str) -> str:
         """The command for a shell, if the settings allow one."""
         if not self.allow_shell or self.programs is not None:
-            raise ToolError("COMMAND_NOT_ALLOWED", self.texts("no_shell"))
+            raise ToolError("COMMAND_NOT_ALLOWED", self.workspace.texts("no_shell"))
         if not command.strip() or "\0" in command:
-            raise self._error("bad_command", command, reason=self.texts("empty_command"))
+            raise self._error("bad_command", command, reason=self.workspace.texts("empty_command"))
         return command
 
     def _words(self, command: str) -> list[str]:
         """The words of a command that runs without a shell."""
         operator = _OPERATOR.search(_QUOTED.sub("", command))
         if operator:  # it would reach the program as an argument, and no one would know
-            hint = self.texts("ask_for_shell" if self.allow_shell else "no_shell")
-            raise ToolError("COMMAND_NOT_ALLOWED", self.texts(
+            hint = self.workspace.texts("ask_for_shell" if self.allow_shell else "no_shell")
+            raise ToolError("COMMAND_NOT_ALLOWED", self.workspace.texts(
                 "needs_shell", operator=operator[0], hint=hint))
         try:
             words = shlex.split(command)
         except ValueError as error:
             raise self._error("bad_command", command, reason=str(error)) from error
         if not words or not words[0] or "\0" in command:
-            raise self._error("bad_command", command, reason=self.texts("empty_command"))
+            raise self._error("bad_command", command, reason=self.workspace.texts("empty_command"))
         if self.programs is not None and words[0] not in self.programs:
             raise self._error("COMMAND_NOT_ALLOWED", words[0], programs=", ".join(self.programs))
         if words[0] in ("python", "python3"):
@@ -151,5 +150,5 @@ class RunCommand:
         return words
 
     def _error(self, code: str, command: str, **fields: object) -> ToolError:
-        text = self.texts(code, command=one_line(command), **fields)
+        text = self.workspace.texts(code, command=one_line(command), **fields)
         return ToolError("BAD_ARGUMENTS" if code == "bad_command" else code, text)

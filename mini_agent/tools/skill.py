@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ToolError
-from ..texts import Texts
 from .files import ReadFile
 from .output import one_line
 from .schema import object_of
@@ -28,25 +27,24 @@ class Skill:
     """The text of a skill, bounded as any file that is read."""
 
     workspace: Workspace
-    texts: Texts
     name: str = "skill"
 
     @property
     def description(self) -> str:
         """That one of the skills, which are named, can be read."""
-        return self.texts("tool_skill", names=self._listed())
+        return self.workspace.texts("tool_skill", names=self._listed())
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The name of a skill."""
         return object_of({"name": {
-            "type": "string", "description": self.texts("arg_skill")}}, ("name",))
+            "type": "string", "description": self.workspace.texts("arg_skill")}}, ("name",))
 
     def __call__(self, name: str) -> str:
         if not _NAME.fullmatch(name) or name not in self.names():
-            raise ToolError("SKILL_NOT_FOUND", self.texts(
+            raise ToolError("SKILL_NOT_FOUND", self.workspace.texts(
                 "SKILL_NOT_FOUND", name=one_line(name), names=self._listed()))
-        return ReadFile(self.workspace, self.texts)(f"{FOLDER}/{name}.md")
+        return ReadFile(self.workspace)(f"{FOLDER}/{name}.md")
 
     def names(self) -> list[str]:
         """The skills of the workspace, sorted; none where there is no such folder."""
@@ -63,4 +61,4 @@ class Skill:
     def _listed(self) -> str:
         names = self.names()
         more = ", ..." if len(names) > MAX_NAMES else ""
-        return ", ".join(names[:MAX_NAMES]) + more or self.texts("none")
+        return ", ".join(names[:MAX_NAMES]) + more or self.workspace.texts("none")
