@@ -122,7 +122,7 @@ def make_tools(workspace: Workspace, standard: Sequence[Tool], extra: Sequence[T
         own = marked_globs(history) if governed is None else governed.pins.globs()
         return [*own, *grant.protect]
 
-    guard = Guard(globs, workspace, texts, grant.writes, own_paths(folder, workspace.root))
+    guard = Guard(globs, workspace, grant.writes, own_paths(folder, workspace.root))
     tools = [guard.watched(tool) if tool.name == "run_command" else tool for tool in standard]
     if governance is not None:
         tools += reading_tools(tools_of(governance.policy), history, shelf, texts,

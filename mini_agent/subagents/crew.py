@@ -71,7 +71,7 @@ class Crew:
         orders = self._orders(tools, calls)
         chars = self.limits.chars(sum(isinstance(order, Order) for order in orders),
                                   self.home.window)
-        guard = Guard(self._globs, self.home.workspace, self.home.workspace.texts)
+        guard = Guard(self._globs, self.home.workspace)
         before = guard.snapshot()
         pool = ThreadPoolExecutor(self.limits.at_once)
         plans: list[Child | ToolError] = []

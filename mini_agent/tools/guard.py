@@ -23,7 +23,6 @@ from unicodedata import normalize
 
 from ..disk import real_path
 from ..errors import ToolError
-from ..texts import Texts
 from .base import Tool
 from .output import one_line
 from .workspace import Workspace
@@ -51,7 +50,6 @@ class Guard:
 
     globs: Callable[[], Sequence[str]]
     workspace: Workspace
-    texts: Texts
     given: Sequence[str] | None = None
     own: Sequence[str] = ()
 
@@ -65,10 +63,11 @@ class Guard:
         closed = [own for own in self.own if covers(folded(own), folded(real))]
         closed += [glob for glob in self.globs() if protects(glob, real) or protects(glob, named)]
         if closed:
-            raise ToolError("PROTECTED_PATH", self.texts(
+            raise ToolError("PROTECTED_PATH", self.workspace.texts(
                 "PROTECTED_PATH", path=one_line(path), glob=one_line(closed[0])))
         if not self.is_given(real):
-            raise ToolError("WRITE_NOT_GIVEN", self.texts("WRITE_NOT_GIVEN", path=one_line(path)))
+            raise ToolError("WRITE_NOT_GIVEN", self.workspace.texts(
+                "WRITE_NOT_GIVEN", path=one_line(path)))
 
     def is_given(self, path: str) -> bool:
         """Whether a path from the root may be written, as far as it has to be given."""
@@ -108,8 +107,8 @@ class Guard:
 
     def _named(self, key: str, paths: Sequence[str]) -> str:
         more = ", ..." if len(paths) > MAX_NAMED else ""
-        return self.texts(key, count=len(paths),
-                          paths=one_line(", ".join(paths[:MAX_NAMED])) + more)
+        return self.workspace.texts(key, count=len(paths),
+                                    paths=one_line(", ".join(paths[:MAX_NAMED])) + more)
 
     def _files(self, glob: str) -> Iterator[str]:
         """The files under the folder that a glob names before its first wild card."""
