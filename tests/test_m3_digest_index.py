@@ -7,7 +7,7 @@ import re
 import unittest
 
 from mini_agent.compression.admission import Pieces, common_size
-from mini_agent.compression.chances import CHANCES, line_chances, word_chances, word_rarities
+from mini_agent.compression.chances import CHANCES, line_chances, word_chances, word_rarities, worth
 from mini_agent.compression.chronicle import Chronicle, Work
 from mini_agent.compression.coverage import PLAIN_CHANCE, REACH, USED, candidates, choose
 from mini_agent.compression.index import HistoryIndex
@@ -188,18 +188,18 @@ class Choice(unittest.TestCase):
 
     @staticmethod
     def greedy(index: HistoryIndex, lines: set[int], room: float) -> list[int]:
-        worth = word_chances(index, range(len(index.names)))
+        gains = word_chances(index, range(len(index.names)))
         quote = line_chances(index, lines)
         left, chosen = set(lines), []
         while left and room > 0:
-            best = min(left, key=lambda line: (-(sum(worth[word] for word in index.shows[line])
+            best = min(left, key=lambda line: (-(sum(gains[word] for word in index.shows[line])
                                                  + quote[line]) / index.costs[line], line))
             left.discard(best)
-            if quote[best] <= PLAIN_CHANCE and not any(worth[w] for w in index.shows[best]):
+            if quote[best] <= PLAIN_CHANCE and not any(gains[w] for w in index.shows[best]):
                 continue
             chosen.append(best)
             room -= index.costs[best]
-            worth.update(dict.fromkeys(index.shows[best], 0.0))
+            gains.update(dict.fromkeys(index.shows[best], 0))
         return chosen
 
     def test_what_is_looked_at_does_not_grow_with_the_session(self) -> None:
@@ -226,18 +226,20 @@ class Choice(unittest.TestCase):
         history += [user(f"common_word {n}") for n in range(9)]
         history += [user("nothing") for _ in range(20)]
         index = HistoryIndex(history).grow()
-        worth = word_chances(index, range(len(index.names)))
-        found = {name: worth[number] for number, name in enumerate(index.names)}
-        self.assertAlmostEqual(found["old_word"], CHANCES.seen[1])
-        self.assertAlmostEqual(found["used_once"], CHANCES.used[1])
-        self.assertAlmostEqual(found["used/path.py"], CHANCES.used[1] * CHANCES.path)
-        self.assertAlmostEqual(found["seen_often"], CHANCES.seen[5])
-        self.assertAlmostEqual(found["a/listed.py"], CHANCES.seen[1])
-        self.assertAlmostEqual(found["a/named.py"], CHANCES.seen[2] * CHANCES.path)
+        gains = word_chances(index, range(len(index.names)))
+        found = {name: gains[number] for number, name in enumerate(index.names)}
+        self.assertEqual(found["old_word"], worth(CHANCES.seen[1]))
+        self.assertEqual(found["used_once"], worth(CHANCES.used[1]))
+        self.assertEqual(found["used/path.py"], worth(CHANCES.used[1] * CHANCES.path))
+        self.assertEqual(found["seen_often"], worth(CHANCES.seen[5]))
+        self.assertEqual(found["a/listed.py"], worth(CHANCES.seen[1]))
+        self.assertEqual(found["a/named.py"], worth(CHANCES.seen[2] * CHANCES.path))
         self.assertEqual(found["common_word"], 0)
         rare = word_rarities(index, range(len(index.names)))
         self.assertGreater(rare[index.names.index("old_word")], 0)
         self.assertEqual(rare[index.names.index("common_word")], 0)
+        for found in (gains, rare, line_chances(index, range(len(index.texts)))):
+            self.assertEqual({int}, set(map(type, found.values())))  # sums alike in every Python
 
 
 class Admission(unittest.TestCase):

@@ -9,8 +9,9 @@ any single number: halved or doubled, each moves far recall by less than half a 
 have it.
 
 What stands in more than a fifth of the messages (and more than six) nobody has to look
-up: it is worth nothing, as in the measure. What is left out: how lines get chosen
-(`coverage.py`).
+up: it is worth nothing, as in the measure. What comes out are whole numbers, of which `SURE`
+are a certainty: a sum of fractions ends in other digits from one Python to the next, and
+a digest in other lines. What is left out: how lines get chosen (`coverage.py`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 from .index import HistoryIndex
 from .units import BARE, DEFINITION, FAULT, IMPORT, PLAIN
 
+SURE = 10**9        # what a chance of 1 is worth
 RARE, SHARE = 6, 5  # worth something in at most 6, or a fifth, of the messages
 
 
@@ -51,34 +53,41 @@ class Chances:
 CHANCES = Chances()
 
 
+def worth(chance: float) -> int:
+    """A chance as a whole number."""
+    return round(SURE * chance)
+
+
 def word_chances(index: HistoryIndex, words: Collection[int], table: Chances = CHANCES,
-                 ) -> dict[int, float]:
-    """What each of these words is worth now."""
+                 ) -> dict[int, int]:
+    """What each of these words is worth now, of `SURE`."""
     used, seen, read, newest, names = (index.used, index.seen, index.read, index.newest,
                                        index.names)
     limit = max(RARE, index.others / SHARE)
     young, old = len(index) - table.young[0], len(index) - table.old[0]
-    by_use, often = table.used, len(table.used) - 1
-    by_sight, plain = table.seen, len(table.seen) - 1
-    fresh, path, stale = table.young[1], table.path, table.old[1]
-    return {word: 0.0 if not 0 < read[word] <= limit else
+    by_use, by_sight = (  # by count, by age (old, neither, young), of a word and of a path
+        [[(worth(chance * age), worth(chance * age * table.path))
+          for age in (table.old[1], 1.0, table.young[1])] for chance in chances]
+        for chances in (table.used, table.seen))
+    often, plain = len(table.used) - 1, len(table.seen) - 1
+    return {word: 0 if not 0 < read[word] <= limit else
             (by_use[used[word] if used[word] < often else often] if used[word]
              else by_sight[seen[word] if seen[word] < plain else plain])
-            * (path if (used[word] or seen[word] > 1) and "/" in names[word] else 1.0)
-            * (fresh if newest[word] >= young else 1.0 if newest[word] > old else stale)
+            [(newest[word] > old) + (newest[word] >= young)]
+            ["/" in names[word] and (used[word] > 0 or seen[word] > 1)]
             for word in words}
 
 
-def word_rarities(index: HistoryIndex, words: Collection[int]) -> dict[int, float]:
+def word_rarities(index: HistoryIndex, words: Collection[int]) -> dict[int, int]:
     """The plain variant: the logarithm of how many times rarer than the limit a word is."""
     limit = max(RARE, index.others / SHARE)
-    return {word: math.log(limit / index.read[word] + 1) if 0 < index.read[word] <= limit else 0.0
-            for word in words}
+    return {word: worth(math.log(limit / index.read[word] + 1)) if 0 < index.read[word] <= limit
+            else 0 for word in words}
 
 
 def line_chances(index: HistoryIndex, lines: Collection[int], table: Chances = CHANCES,
-                 ) -> dict[int, float]:
-    """How likely it is that each of these lines is quoted as a whole."""
-    kinds, quoted, chance = index.kinds, index.quoted, dict(table.line)
-    return {line: chance[kinds[line]] * (table.quoted if quoted[line] else 1.0)
-            for line in lines}
+                 ) -> dict[int, int]:
+    """How likely it is that each of these lines is quoted as a whole, of `SURE`."""
+    kinds, quoted = index.kinds, index.quoted
+    chance = {kind: (worth(plain), worth(plain * table.quoted)) for kind, plain in table.line}
+    return {line: chance[kinds[line]][quoted[line] > 0] for line in lines}

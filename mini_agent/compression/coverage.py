@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heapreplace
 
-from .chances import CHANCES, line_chances, word_chances, word_rarities
+from .chances import CHANCES, line_chances, word_chances, word_rarities, worth
 from .index import HistoryIndex
 from .units import BARE, PLAIN
 
 HEADING = 10   # tokens of the handle over the first line of a message
-PLAIN_CHANCE = dict(CHANCES.line)[PLAIN]
+PLAIN_CHANCE = worth(dict(CHANCES.line)[PLAIN])
 REACH = 4      # so many times the room of what is kept are the newest lines looked at
 USED = 2_000   # words; of those used last, the lines are looked at wherever they stand
 
@@ -51,9 +51,9 @@ def ranked(index: HistoryIndex, lines: Collection[int], held: Iterable[int], *,
     """
     shows, costs, last = index.shows, index.costs, index.last
     words = set[int]().union(*map(shows.__getitem__, lines))
-    worth = word_rarities(index, words) if value == "frequency" else word_chances(index, words)
-    worth.update(dict.fromkeys(words.intersection(held), 0.0))
-    worth_of = worth.__getitem__
+    gain_of = word_rarities(index, words) if value == "frequency" else word_chances(index, words)
+    gain_of.update(dict.fromkeys(words.intersection(held), 0))
+    worth_of = gain_of.__getitem__
     quote = line_chances(index, lines)
     gains = ((sum(map(worth_of, shows[line])), chance, line) for line, chance in quote.items())
     heap = [(-(gain + chance) / costs[line], line) for gain, chance, line in gains
@@ -74,7 +74,7 @@ def ranked(index: HistoryIndex, lines: Collection[int], held: Iterable[int], *,
             opened.add(last[line])
             if coverage:
                 for word in shows[line]:
-                    worth[word] = 0.0
+                    gain_of[word] = 0
         line = heappop(heap)[1] if heap else None
 
 

@@ -8,7 +8,7 @@ What is left out: names for which there is no room at all; they stand at their d
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import dist, inf
+from math import dist, fsum, inf
 from typing import NamedTuple
 
 LINE = 12               # pixels from one line to the next
@@ -25,7 +25,7 @@ OTHERS = {"i": 2.4, "j": 2.4, "l": 2.4, "f": 3.1, "t": 3.1, " ": 3.1, ",": 3.1, 
 
 def long(name: str) -> float:
     """Pixels from the beginning of a name to its end."""
-    return sum(OTHERS.get(letter, LETTER) for letter in name)
+    return fsum(OTHERS.get(letter, LETTER) for letter in name)
 
 
 class Point(NamedTuple):
