@@ -16,7 +16,7 @@ from .actions import CHANGED, READ, deeds
 from .forms import DRAFTED, FORMS, asked, heading
 from .messages import Message, calls_of
 from .texts import Texts
-from .words import words
+from .words import rows_of, words
 
 MAX_LINES = 12    # lines of a section, the newest; what is older is in the run log
 MAX_CHARS = 200   # characters of a quoted line
@@ -58,8 +58,8 @@ def rolling(messages: Sequence[Message], texts: Texts) -> str:
 
 
 def _result(message: Message, texts: Texts) -> str:
-    rows = message["content"].splitlines()
-    first = rows[0] if rows else ""
+    rows = rows_of(message["content"])
+    first = rows[0].rstrip("\r") if rows else ""
     line = texts("rolling_result", name=message["name"],
                  line=first if len(first) <= LONG_CHARS else clip(first, LONG_CHARS))
     return line + texts("rolling_lines", lines=len(rows)) if len(rows) > 1 else line

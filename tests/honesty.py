@@ -94,8 +94,7 @@ class Checker:
         content = self.history[index]["content"]
         if int(said["chars"]) != len(content):
             yield f"it has {len(content)} characters"
-        if "lines" in said and int(said["lines"]) not in (
-                len(content.splitlines()), content.count("\n") + (content[-1:] not in ("", "\n"))):
+        if "lines" in said and int(said["lines"]) != len(rows_of(content)):
             yield "it has other lines"
         if said.get("digest") and said["digest"] != hashlib.sha256(content.encode()).hexdigest()[:8]:
             yield "it has another hash"
@@ -232,7 +231,7 @@ class Checker:
 
     def lines(self, said: Fields, entry: Entry, rows: Sequence[str]) -> Iterator[str]:
         """Some result behind it has so many lines."""
-        if not any(len(self.history[at]["content"].splitlines()) == int(said["lines"])
+        if not any(len(rows_of(self.history[at]["content"])) == int(said["lines"])
                    for at in entry.stands_for):
             yield "no result behind it has so many lines"
 
@@ -251,7 +250,7 @@ class Checker:
             return
         wrote = (made["arguments"].get("content", "") for at in range(index)
                  for made in self.history[at].get("tool_calls", ()))
-        sources = [text.splitlines() for text in [self.history[index]["content"], *wrote]
+        sources = [rows_of(text) for text in [self.history[index]["content"], *wrote]
                    if isinstance(text, str)]
         if not any(len(source) == lines and "\n".join(source[:shown]) == "\n".join(rows)
                    for source in sources):

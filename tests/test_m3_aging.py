@@ -34,6 +34,10 @@ class AgingTest(unittest.TestCase):
         self.assertEqual("[工具结果已老化,保留首尾] 原 1000 字符 / 1 行 / 错误码 COMMAND_FAILED",
                          aged.splitlines()[0])
 
+    def test_lines_are_counted_as_everywhere(self) -> None:
+        """Only a newline ends one: so many can be read again by their numbers."""
+        self.assertIn("1004 字符 / 3 行\n", self._aged("a\x0c\x85\u2028\r" + "b\n" * 2 + "x" * 995))
+
     def test_english_tasks_get_english_texts(self) -> None:
         """The language of the mark is that of the task."""
         self.assertTrue(self._aged("x" * 1000, language="en").startswith(

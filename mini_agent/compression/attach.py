@@ -18,6 +18,7 @@ from typing import NamedTuple
 from ..actions import deeds
 from ..errors import UsageError
 from ..messages import Message, user
+from ..words import rows_of
 from .card import card_lines
 from .chronicle import File, Place, backwards, newest, order
 from .rising import common
@@ -154,7 +155,7 @@ def _last_whole(scene: Scene, file: File, covered: Sequence[int]) -> Iterator[tu
 def _cut_to(scene: Scene, key: str, path: str, index: int, content: str,
             limit: int) -> Entry | None:
     """The entry of a file with as many of its first lines as `limit` holds, at least one."""
-    lines = content.splitlines()
+    lines = rows_of(content)
     used, shown = 0, 0
     for line in lines:
         used += scene.estimate.text(line) + 1

@@ -52,7 +52,7 @@ class ToolResultAging:
     def _render(self, message: Message, texts: Texts) -> str:
         content = message["content"]
         header = texts("aging_header", mark=texts("aging_mark"), chars=len(content),
-                       lines=len(content.splitlines()))
+                       lines=len(rows_of(content)))
         if message.get("error"):
             header += texts("aging_code", code=message["error"]["code"])
         return "\n".join([header, content[:self.head_chars], texts("aging_gap"),

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..errors import SummaryRefused
 from ..messages import Message, calls_of
-from ..words import numbers, quoted, words
+from ..words import numbers, quoted, rows_of, words
 from .rising import holds, meet
 
 _CALL_MARKUP = re.compile(
@@ -130,7 +130,7 @@ def _is_count(name: str) -> bool:
 def _sizes(message: Message) -> tuple[str, str]:
     """How many characters, and how many lines, a message has."""
     content = message["content"]
-    return str(len(content)), str(len(content.splitlines()))
+    return str(len(content)), str(len(rows_of(content)))
 
 
 def _said(name: str, message: Message) -> bool:

@@ -63,6 +63,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..messages import Message, calls_of, groups
+from ..words import rows_of
 from .measures import Tally
 from .pagesize import CUT, SESSIONS, Data, cut_for, size_of, windows_that_fit, with_fewer_windows
 from .recording import Recording
@@ -178,7 +179,7 @@ def _history(recording: Recording) -> list[Data]:
     step_of.extend([max(0, len(recording.calls) - 1)] * (len(recording.messages) - len(step_of)))
     group_of = [group.start for group in groups(recording.messages) for _ in group]
     return [{"step": step, **_message(message, cut), "tokens": tokens,
-             "lines": len(message["content"].splitlines()),
+             "lines": len(rows_of(message["content"])),
              "error": message.get("error", {}).get("code", ""), "group": group}
             for step, message, tokens, group in zip(
                 step_of, recording.messages, recording.tokens, group_of)]
