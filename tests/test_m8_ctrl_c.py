@@ -74,6 +74,22 @@ class DemosTest(CtrlCTest):
             time.sleep(.01)
 
 
+class ScriptsTest(CtrlCTest):
+    """The other scripts: what they have begun is put away, and no traceback is printed."""
+
+    def test_each_ends_with_one_line(self) -> None:
+        """`make test` between two modules, and a script at any line of its own."""
+        for words in (("scripts/run_tests.py", "tests.test_m3_aging", "tests.test_m3_laws"),
+                      ("-c", "import sys; sys.path.insert(0, 'scripts'); import fresh, time\n"
+                             "print('loaded', flush=True); time.sleep(60)")):
+            with self.subTest(words):
+                process = self.started(*words)
+                self.assertTrue(process.stdout.readline())
+                status, said = self.ended(process)
+                self.assertIn(status, (130, -signal.SIGINT))
+                self.assertEqual("mini-agent: interrupted\n", said)
+
+
 class FuzzTest(CtrlCTest):
     """What `make fuzz` runs."""
 
