@@ -3,12 +3,15 @@
 import csv
 import io
 import json
+import multiprocessing
 import os
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -305,15 +308,40 @@ class InterruptTest(unittest.TestCase):
 
     def test_a_process_that_is_killed_is_one_line(self):
         """As by a machine without memory: no traceback, and what may help."""
-        with mock.patch.object(compare_module, "results_of", _dies):
-            status, out, err = mini_agent(*QUICK, "--jobs", "2")
-        self.assertEqual((2, ""), (status, out))
-        self.assertIn("--jobs: a process that read sessions was killed; give fewer jobs", err)
+        for name, dying in (("results_of", _dies), ("_work", _dies_within_its_results)):
+            with self.subTest(name), mock.patch.object(compare_module, name, dying):
+                status, out, err = mini_agent(*QUICK, "--jobs", "2")
+                self.assertEqual((2, ""), (status, out))
+                self.assertIn("--jobs: a process that read sessions was killed; give fewer", err)
+                self.assertEqual([], multiprocessing.active_children())
+
+    def test_an_interrupt_while_results_come_in_ends_at_once(self):
+        """Half of them are in the pipe: nobody waits for the rest."""
+        def press(done):
+            raise KeyboardInterrupt
+
+        first, *others = find_sources([str(SAMPLES)])
+        with mock.patch.object(compare_module, "results_of", _endless):
+            with self.assertRaises(KeyboardInterrupt):
+                list(compare_module.compare([replace(first, name="first"), *others],
+                                            compare_module.Plan((), ()), 3, press))
+        self.assertEqual([], multiprocessing.active_children())
 
 
 def _dies(source, plan):
     """A worker that is killed."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _dies_within_its_results(writer, source, plan):
+    """A worker that is killed when a part of what it says is written."""
+    os.write(writer.fileno(), struct.pack("!i", 1_000) + b"x" * 10)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _endless(source, plan):
+    """The first is done at once; of the others more comes than anybody reads."""
+    return [] if source.name == "first" else ["x" * (1 << 21)]
 
 
 _WAITING = """

@@ -12,10 +12,10 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 from ..compression.budget import make_budget
@@ -167,24 +167,44 @@ def _bytes_of(source: Source, done: int, progress: Callable[[int], None]) -> Pro
 
 def _side_by_side(sources: Sequence[Source], plan: Plan, jobs: int,
                   progress: Callable[[int], None]) -> Iterator[Result]:
-    pool = ProcessPoolExecutor(jobs, initializer=_leave_interrupts_to_the_parent)
+    """A process a file and a pipe a process: one can be killed at any byte of its results."""
+    waiting = list(enumerate(sources))[::-1]
+    running: dict[Connection, tuple[int, BaseProcess]] = {}
+    ready: dict[int, list[Result]] = {}
+    done = 0
     try:
-        done = 0
-        for source, results in zip(sources, pool.map(
-                results_of, sources, [plan] * len(sources))):
-            yield from results
+        for at, source in enumerate(sources):
+            while at not in ready:
+                while waiting and len(running) < jobs:
+                    number, following = waiting.pop()
+                    reader, process = _begin(following, plan)
+                    running[reader] = number, process
+                for reader in wait(running):
+                    ready[running[reader][0]] = reader.recv()
+                    running.pop(reader)[1].join()
+                    reader.close()
+            yield from ready.pop(at)
             done += source.size
             progress(done)
-    except KeyboardInterrupt:
-        for child in multiprocessing.active_children():
-            child.terminate()
-        raise
-    except BrokenProcessPool as error:
+    except (EOFError, OSError) as error:  # nothing came, or half of it
         raise UsageError("a process that read sessions was killed", place="--jobs", value=jobs,
                          remedy="give fewer jobs, so that there is enough memory") from error
     finally:
-        pool.shutdown(cancel_futures=True)
+        for reader, (_, process) in running.items():
+            process.terminate()
+            process.join()
+            reader.close()
 
 
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _begin(source: Source, plan: Plan) -> tuple[Connection, BaseProcess]:
+    """A process that works on a file, and what its results come through."""
+    reader, writer = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.Process(target=_work, args=(writer, source, plan), daemon=True)
+    process.start()
+    writer.close()  # so that its end is the end of all that can come
+    return reader, process
+
+
+def _work(writer: Connection, source: Source, plan: Plan) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
+    writer.send(results_of(source, plan))
