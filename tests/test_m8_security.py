@@ -334,18 +334,21 @@ class TerminalTest(FolderTest):
             self.assertEqual(f"{sign}1+1.json", json.loads(shown[1])[0]["session"])
 
     def test_what_is_kept_is_its_owners_alone(self) -> None:
-        """A new folder for traces, and the run's own, under the widest umask."""
-        path = self.write_task(threshold=4000, policy="two_layer", replies=[
-            {"tool_calls": [{"name": "read_file", "arguments": {"path": "big.txt"}}]},
-            {"content": "done"}])
+        """Traces, offloaded results, the store, and their folders, under the widest umask."""
         (self.folder / "big.txt").write_text("line of text\n" * 1000, encoding="utf-8")
-        trace = self.folder / "new" / "deeper" / "t.jsonl"
-        subprocess.run([sys.executable, "-c", "import os, sys; os.umask(0); from mini_agent.cli "
-                        "import main; main(sys.argv[1:])", "run", str(path), "--trace", str(trace),
-                        "--workspace", str(self.folder)], cwd=ROOT, check=True, capture_output=True)
-        for place in (trace.parent, *trace.parent.rglob("*.d")):
-            self.assertEqual(0o700, stat.S_IMODE(place.stat().st_mode), place)
-        self.assertEqual(0o600, stat.S_IMODE(trace.stat().st_mode))
+        for policy, kept in (("two_layer", "t.d/results/*.txt"), ("recall", "t.d/store.sqlite")):
+            path = self.write_task(window=9000, policy=policy, replies=[
+                *[{"tool_calls": [{"name": "read_file", "arguments": {"path": "big.txt"}}]}] * 3,
+                {"content": "done"}])
+            trace = self.folder / policy / "deeper" / "t.jsonl"
+            subprocess.run([sys.executable, "-c", "import os, sys; os.umask(0); from mini_agent.cli "
+                            "import main; main(sys.argv[1:])", "run", str(path), "--trace",
+                            str(trace), "--workspace", str(self.folder)], cwd=ROOT, check=True,
+                           capture_output=True)
+            self.assertTrue(list(trace.parent.glob(kept)))
+            for place in (trace.parent, *trace.parent.rglob("*")):
+                self.assertEqual(0o700 if place.is_dir() else 0o600,
+                                 stat.S_IMODE(place.stat().st_mode), place)
 
 
 class StreamTest(FolderTest):

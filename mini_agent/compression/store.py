@@ -10,6 +10,7 @@ The ranking is ours and the same for both. What is left out: meaning; it finds w
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -104,7 +105,7 @@ class RunShelf:
             path = make_private(make_private(self._folder) / "results") / name
             if path.exists() and path.stat().st_size == len(data):
                 return
-            replace_file(str(path), data)
+            replace_file(str(path), data, new=0o600)
 
     def unknown(self, indexes: Iterable[int]) -> list[int]:
         """Those that are not in the store. Raises `StrategyError`."""
@@ -148,6 +149,7 @@ class RunShelf:
                 if self._fresh:
                     self._store.unlink(missing_ok=True)
                     self._fresh = False
+                os.close(os.open(self._store, os.O_RDWR | os.O_CREAT, 0o600))  # nobody else's either
                 base = sqlite3.connect(self._store)
                 try:
                     with base:
