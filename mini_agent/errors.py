@@ -26,6 +26,7 @@ from __future__ import annotations
 from typing import Any
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130  # exit statuses of the program
+LONGEST = 400  # characters of a place, or of what is wrong there: either may come from a stranger
 
 
 class MiniAgentError(Exception):
@@ -40,9 +41,14 @@ class MiniAgentError(Exception):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        text = f"{self.place}: {self.message}" if self.place else self.message
+        place, message = map(_short, (self.place, self.message))
+        text = f"{place}: {message}" if place else message
         text = f"{text}; {self.remedy}" if self.remedy else text
         return " ".join(text.split())
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
 
 
 class UsageError(MiniAgentError):

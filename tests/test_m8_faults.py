@@ -99,6 +99,21 @@ class CutTest(FolderTest):
                 read_trace(path)
             self.assertIn(f"{path}:2: not a record", str(raised.exception))
 
+    def test_no_line_about_a_fault_is_endless(self) -> None:
+        """Whatever stands in a record, or is typed, what is said of it ends, remedy and all."""
+        path = self.folder / "t.jsonl"
+        rows = REFERENCE.read_text("utf-8").splitlines()
+        rows[5] = rows[5].replace('"event": "', '"event": "' + "x" * 1_000_000)
+        path.write_text("\n".join(rows[:9]) + "\n", encoding="utf-8")
+        for words in (("show", path), ("compare", REFERENCE, "--window", "9" * 100_000),
+                      ("run", "y" * 3_000), ("policies", "z" * 100_000)):
+            status, _, said = called(*words)
+            with self.subTest(words[0]):
+                self.assertNotEqual(0, status)
+                self.assertEqual(1, said.count("\n"))
+                self.assertLess(len(said), 1_300)
+                self.assertIn(" characters)", said)
+
     def test_a_byte_order_mark_and_crlf_do_no_harm(self) -> None:
         """A trace that went through an editor of another system reads the same."""
         raw = REFERENCE.read_bytes()
