@@ -202,9 +202,9 @@ class Held:
         key = id(entry), number
         if key not in self._context:
             word, text = self._evidence.text(number), text_of(entry.message)
-            self._context[key] = any(
-                in_context(word, text, text_of(self._evidence.history[index]))
-                for index in reversed(self._evidence.where[number]))
+            self._context[key] = in_context(word, text, (
+                text_of(self._evidence.history[index])
+                for index in reversed(self._evidence.where[number])))
         return self._context[key]
 
     def missing(self, step: Step) -> list[int]:

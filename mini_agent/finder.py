@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from .words import pieces, stands_at
 
@@ -57,28 +57,37 @@ def _cuts(text: str, at: int) -> bool:
     return at > 0 and _INSIDE_A_WORD.match(text, at - 1) is not None
 
 
-def in_context(word: str, text: str, original: str) -> bool:
-    """Whether `word` stands in `text` with surroundings that it has in `original`.
+def in_context(word: str, text: str, originals: Iterable[str]) -> bool:
+    """Whether `word` stands in `text` with surroundings that it has in one of `originals`.
 
     A line of the original that holds more than the word, or 30 characters: those
     before it, those behind it, or 15 on each side. A part of a longer word is not it.
+    What costs is one look through `text`, however many originals there are.
     """
-    return any(stands_at(word, text, there + at - start)
-               for at in places(word, original) if stands_at(word, original, at)
-               for start, stretch in _surroundings(word, original, at)
-               for there in _everywhere(stretch, text))
+    there = [at for at in _everywhere(word, text) if stands_at(word, text, at)]
+    around = {stretch for at in there for stretch in _stretches(word, text, at)}
+    return bool(there) and any(
+        not around.isdisjoint(_stretches(word, original, at))
+        or _line_stands(word, original, at, text, there)
+        for original in originals for at in places(word, original)
+        if stands_at(word, original, at))
 
 
-def _surroundings(word: str, original: str, at: int) -> Iterator[tuple[int, str]]:
-    """(where it begins, text) of each stretch that is context enough for the word at `at`."""
-    end, half = at + len(word), AROUND // 2
-    for start, stop in ((at - AROUND, end), (at, end + AROUND), (at - half, end + half)):
-        if start >= 0 and stop <= len(original):
-            yield start, original[start:stop]
-    start, stop = original.rfind("\n", 0, at) + 1, _line_end(original, end)
-    line = original[start:stop].strip()
-    if len(line) > len(word):
-        yield original.index(line, start), line
+def _stretches(word: str, text: str, at: int) -> Iterator[tuple[int, str]]:
+    """(characters before the word, all of it) of each stretch that is context enough."""
+    for before in (AROUND, 0, AROUND // 2):
+        start, stop = at - before, at + len(word) + AROUND - before
+        if start >= 0 and stop <= len(text):
+            yield before, text[start:stop]
+
+
+def _line_stands(word: str, original: str, at: int, text: str, there: Sequence[int]) -> bool:
+    """Whether the line of a word, if it holds more than that, stands at one of its places."""
+    start = original.rfind("\n", 0, at) + 1
+    line = original[start:_line_end(original, at + len(word))].strip()
+    before = at - original.index(line, start)
+    return len(line) > len(word) and any(
+        place >= before and text.startswith(line, place - before) for place in there)
 
 
 def _everywhere(part: str, text: str) -> Iterator[int]:

@@ -1,6 +1,7 @@
 """Milestone 6: what a step needed, and whether a view still holds it."""
 
 import random
+import re
 import unittest
 
 from mini_agent.compression.view import Entry
@@ -162,16 +163,45 @@ class HeldTest(unittest.TestCase):
     def test_a_whole_line_is_context(self):
         """However short, if there is more in it than the word."""
         self.assertEqual(.5, self.shares("#3: beta_two is here").far_in_context)
-        self.assertFalse(in_context("word_one", "word_one and", "a\nword_one\nb"))
+        self.assertFalse(in_context("word_one", "word_one and", ["a\nword_one\nb"]))
 
     def test_a_part_of_a_longer_word_is_no_context(self):
         """Neither in the original nor in the view: `/w/cli` is not in `/w/cli/cmd`."""
         line = "the module lives in /w/cli"
-        self.assertTrue(in_context("/w/cli", f"3. {line}", line))
+        self.assertTrue(in_context("/w/cli", f"3. {line}", [line]))
         for original, text in ((line, f"{line}/cmd"), (f"{line}/cmd", f"3. {line}/cmd"),
                                (f"{line}/cmd", f"{line}\n/w/cli")):
             with self.subTest(original, text=text):
-                self.assertFalse(in_context("/w/cli", text, original))
+                self.assertFalse(in_context("/w/cli", text, [original]))
+
+    def test_in_context_is_what_a_plain_search_finds(self):
+        """Each stretch of each original looked for in the text, at a place of the word."""
+        dice = random.Random(9)
+        word, found = "ab/c", 0
+        for _ in range(600):
+            text, *originals = ("".join(dice.choice(("ab/c", "d ", " e", "\n", "x/", "  "))
+                                        for _ in range(dice.randrange(30))) for _ in range(3))
+            start, stop = sorted((dice.randrange(50), dice.randrange(50)))
+            originals.append(f"{originals[0]}{text[start:stop]}")
+            plainly = any(
+                stands_at(word, text, place.start() + at.start() - start)
+                for original in originals
+                for at in re.finditer(word, original) if stands_at(word, original, at.start())
+                for start, stretch in self.surroundings(original, at.start(), at.end())
+                for place in re.finditer(f"(?={re.escape(stretch)})", text))
+            found += plainly
+            self.assertEqual(plainly, in_context(word, text, originals), (text, originals))
+        self.assertTrue(60 < found < 540, found)
+
+    @staticmethod
+    def surroundings(original, at, end):
+        for start, stop in ((at - 30, end), (at, end + 30), (at - 15, end + 15)):
+            if start >= 0 and stop <= len(original):
+                yield start, original[start:stop]
+        start = original.rfind("\n", 0, at) + 1
+        line = original[start:].partition("\n")[0].strip()
+        if len(line) > end - at:
+            yield original.index(line, start), line
 
     def test_a_word_stands_where_the_rule_of_words_finds_it(self):
         """Any word at any place, against all that `words` finds in the text."""
