@@ -11,8 +11,8 @@ from __future__ import annotations
 import csv
 import json
 import os
+import sys
 import tempfile
-import time
 import unittest
 from dataclasses import asdict
 from pathlib import Path
@@ -195,13 +195,38 @@ class HostileTest(Laws):
                         {"role": "tool", "tool_call_id": value, "content": value}]
         self.check(self.read(*records))
 
-    def test_time_grows_with_the_size_whatever_the_ids(self) -> None:
-        """4,000 calls and results with one id, without ids, in one message, unasked."""
-        number = 4_000
+    def test_work_grows_with_the_size_whatever_the_ids(self) -> None:
+        """Calls and results with one id, without ids, in one message, unasked: for twice as
+        many, at most about twice as many lines of the program are gone through."""
+        for name, few, many in zip(self.shapes(0), self.shapes(300).values(),
+                                   self.shapes(600).values()):
+            with self.subTest(name):
+                self.assertLess(self.lines_run(many), 2.2 * self.lines_run(few))
+                self.check(self.read({"role": "user", "content": "x"}, *many))
+
+    def lines_run(self, records: list[Any]) -> int:
+        """How many lines of Python it takes to read them."""
+        count = 0
+
+        def step(frame: Any, event: str, value: Any) -> Any:
+            nonlocal count
+            count += 1
+            return step
+
+        before = sys.gettrace()
+        sys.settrace(step)
+        try:
+            self.read({"role": "user", "content": "x"}, *records)
+        finally:
+            sys.settrace(before)
+        return count
+
+    @staticmethod
+    def shapes(number: int) -> dict[str, list[Any]]:
+        """So many calls and results each."""
         call = {"id": "same", "function": {"name": "f", "arguments": "{}"}}
         result = {"role": "tool", "tool_call_id": "same", "content": "r"}
-        user = {"role": "user", "content": "x"}
-        shapes: dict[str, list[Any]] = {
+        return {
             "one id": [{"role": "assistant", "tool_calls": [call]}] * number + [result] * number,
             "one message": [{"role": "assistant", "tool_calls": [call] * number}]
                            + [result] * number,
@@ -210,12 +235,6 @@ class HostileTest(Laws):
             "unasked": [result] * number,
             "openings": [{"role": "assistant", "content": "<function=a>" + "<parameter=b>" * number
                           + "<system-reminder>" * number}]}
-        for name, records in shapes.items():
-            with self.subTest(name):
-                start = time.process_time()
-                session = self.read(user, *records)
-                self.assertLess(time.process_time() - start, 2)
-                self.check(session)
 
 
 @unittest.skipUnless(REAL, "the environment variable SESSIONS names no folder of real files")
