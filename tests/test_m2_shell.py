@@ -113,6 +113,14 @@ class CommandTest(ToolCase):
         self.assertEqual(caught.exception.message, "| needs a shell (or quotes, if it is an "
                                                    'argument); ask for one with "shell": true')
 
+    def test_the_description_says_whether_there_is_a_shell(self) -> None:
+        """None without leave, and none beside a list of programs."""
+        for tool, there in ((RunCommand(self.workspace), False),
+                            (RunCommand(self.workspace, allow_shell=True), True),
+                            (RunCommand(self.workspace, True, ("git",)), False)):
+            self.assertEqual((there, not there), ("set `shell`" in tool.description,
+                                                  "without a shell" in tool.description))
+
     def test_a_command_that_cannot_run_says_why(self) -> None:
         """Not there, not allowed, not startable, not readable as words, nothing at all."""
         self.put("data", "x")

@@ -19,6 +19,10 @@ TOOLS: dict[str, tuple[str, str]] = {
         "Run one program in the workspace, without a shell: no pipes, redirections, wildcards "
         "or variables. It has no standard input and a time limit.",
         "在工作区里运行一个程序,不经过 shell:没有管道、重定向、通配符和变量;没有标准输入,有时间限制"),
+    "tool_run_command_or_shell": (
+        "Run one program in the workspace. For pipes, redirections, wildcards or variables set "
+        "`shell`. It has no standard input and a time limit.",
+        "在工作区里运行一个程序。需要管道、重定向、通配符或变量时,设置 shell;没有标准输入,有时间限制"),
     "arg_path": ("File, relative to the workspace", "文件路径,相对于工作区"),
     "arg_folder": ("Folder, relative to the workspace (default: all of it)",
                    "文件夹,相对于工作区(默认为整个工作区)"),

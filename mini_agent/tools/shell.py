@@ -73,8 +73,9 @@ class RunCommand:
 
     @property
     def description(self) -> str:
-        """That a command is run in the workspace, for so long."""
-        return self.workspace.texts("tool_run_command")
+        """That a command is run in the workspace, for so long, and whether by a shell."""
+        return self.workspace.texts(
+            "tool_run_command_or_shell" if self._has_shell else "tool_run_command")
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -121,9 +122,13 @@ class RunCommand:
             raise ToolError("COMMAND_FAILED", f"exit={done.status}{note}", output)
         return f"exit=0{note}\n{output}"
 
+    @property
+    def _has_shell(self) -> bool:
+        return self.allow_shell and self.programs is None
+
     def _shell(self, command: str) -> str:
         """The command for a shell, if the settings allow one."""
-        if not self.allow_shell or self.programs is not None:
+        if not self._has_shell:
             raise ToolError("COMMAND_NOT_ALLOWED", self.workspace.texts("no_shell"))
         if not command.strip() or "\0" in command:
             raise self._error("bad_command", command, reason=self.workspace.texts("empty_command"))
@@ -133,7 +138,7 @@ class RunCommand:
         """The words of a command that runs without a shell."""
         operator = _OPERATOR.search(_QUOTED.sub("", command))
         if operator:  # it would reach the program as an argument, and no one would know
-            hint = self.workspace.texts("ask_for_shell" if self.allow_shell else "no_shell")
+            hint = self.workspace.texts("ask_for_shell" if self._has_shell else "no_shell")
             raise ToolError("COMMAND_NOT_ALLOWED", self.workspace.texts(
                 "needs_shell", operator=operator[0], hint=hint))
         try:
