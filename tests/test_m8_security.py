@@ -83,7 +83,7 @@ class PathTest(FolderTest):
 class DeepTest(FolderTest):
     """Folders in one another, and links to links, more than Python can follow."""
 
-    DEPTH = 1_200
+    DEPTH = 1_010
 
     def setUp(self) -> None:
         super().setUp()
