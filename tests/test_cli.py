@@ -14,7 +14,7 @@ from mini_agent.compression.catalogue import POLICIES
 from mini_agent.compression.policies import find_policy, make_policy
 from mini_agent.governance import recorded
 from mini_agent.trace import read_trace
-from tests.support import ROOT, SCRIPTS, FolderTest, mini_agent
+from tests.support import ROOT, SCRIPTS, FolderTest, called, mini_agent
 
 DONE = {"content": "done"}
 
@@ -62,10 +62,10 @@ class BadInputTest(FolderTest):
     def refused(self, *arguments: str, says: str) -> None:
         """The command exits with 2 and one line that matches, and writes nothing."""
         before = sorted(self.folder.rglob("*"))
-        done = mini_agent(*arguments)
-        self.assertEqual((2, ""), (done.returncode, done.stdout), done.stderr)
-        self.assertEqual(1, done.stderr.count("\n"), done.stderr)
-        self.assertRegex(done.stderr, says)
+        status, out, said = called(*arguments)
+        self.assertEqual((2, ""), (status, out), said)
+        self.assertEqual(1, said.count("\n"), said)
+        self.assertRegex(said, says)
         self.assertEqual(before, sorted(self.folder.rglob("*")))
 
     def task_refused(self, says: str, **fields: object) -> None:
@@ -244,7 +244,7 @@ class PoliciesTest(FolderTest):
     def test_one_policy_is_printed_as_the_data_that_makes_it(self) -> None:
         """What is printed, read again, is the same policy."""
         for name in ("clip_errors", "two_layer", "naive"):
-            made = make_policy(json.loads(mini_agent("policies", name, "--json").stdout), name)
+            made = make_policy(json.loads(called("policies", name, "--json")[1]), name)
             self.assertEqual(find_policy(name), made)
 
     def test_one_policy_is_told_of_in_words(self) -> None:
@@ -301,9 +301,9 @@ class PoliciesTest(FolderTest):
                             "no trigger 'lots'"),
                            ({"name": "x", "ladder": ladder, "breaks": [11]}, "at most 9")):
             path.write_text(data if isinstance(data, str) else json.dumps(data))
-            done = mini_agent("policies", str(path))
-            self.assertEqual((2, "", 1), (done.returncode, done.stdout, done.stderr.count("\n")))
-            self.assertRegex(done.stderr, said)
+            status, out, told = called("policies", path)
+            self.assertEqual((2, "", 1), (status, out, told.count("\n")))
+            self.assertRegex(told, said)
 
     def test_a_wrong_name_is_refused_with_close_ones(self) -> None:
         """One line, status 2."""
