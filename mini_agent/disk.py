@@ -51,11 +51,14 @@ def walk(folder: str | Path, onerror: Callable[[OSError], object] = lambda error
 
 
 def real_path(path: str | Path) -> str:
-    """The path with every link followed. Raises `OSError` where there are very many."""
+    """The path with every link followed. Raises `OSError` for more of them than the system
+    follows: Python would go on, in some versions until it breaks off."""
     try:
-        return os.path.realpath(path)
-    except RecursionError:
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
+        os.stat(path)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise
+    return os.path.realpath(path)
 
 
 def make_folder(path: Path, private: bool = False) -> None:
