@@ -80,6 +80,13 @@ def mini_agent(*arguments: str, **options: Any) -> subprocess.CompletedProcess[s
     return command("-m", "mini_agent", *arguments, **options)
 
 
+def listening() -> None:
+    """In a child: Ctrl-C and the end of a terminal are heard, also where whoever runs the
+    tests ignores them, as `nohup` and jobs in the background do."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @contextmanager
 def full_disk(size: int) -> Iterator[None]:
     """No file of this process may grow beyond `size` bytes."""

@@ -28,7 +28,7 @@ from mini_agent.errors import UsageError
 from mini_agent.trace import read_trace
 from tests.fake_server import (BAD_KEY, Answer, FakeServer, call_part, chat, part, plain, stream,
                                tool_calls, usage_part)
-from tests.support import ROOT, FolderTest
+from tests.support import ROOT, FolderTest, listening
 
 PRESSES = 25  # of Ctrl-C at random moments
 WRITE = chat(calls=[("c", "write_file", '{"path": "a.txt", "content": "one"}')],
@@ -254,10 +254,15 @@ class AtATerminal(Case):
             [sys.executable, "-m", "mini_agent", "chat", "--workspace", str(self.folder),
              "--trace", str(self.folder / "s.jsonl"), *arguments], cwd=ROOT, stdin=theirs,
             stdout=theirs, stderr=theirs, env=environment, start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+            preexec_fn=self.on_its_terminal)
         os.close(theirs)
         self.seen, self.looked_to = "", 0
         self.addCleanup(self.end)
+
+    @staticmethod
+    def on_its_terminal() -> None:
+        listening()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
     def end(self) -> None:
         if self.process.poll() is None:

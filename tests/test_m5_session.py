@@ -22,7 +22,7 @@ from mini_agent.models.base import Reply
 from mini_agent.session import Session
 from mini_agent.trace import Record, TraceFile, line, parse_record, read_trace
 from tests.sessions import Counter, Speaker, counting, started, taken_up
-from tests.support import ROOT, FolderTest
+from tests.support import ROOT, FolderTest, listening
 
 CUTS, DAMAGES = 200, 150
 
@@ -311,7 +311,8 @@ class Killed(FolderTest):
         return subprocess.Popen(
             [sys.executable, "-m", "mini_agent", "chat", "run it", "--script", str(task), "--yes",
              "--workspace", str(self.folder), "--trace", str(trace)], cwd=ROOT, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            preexec_fn=listening)
 
     def test_after_kill_9_the_lock_is_free_and_the_command_is_not_run_again(self) -> None:
         """While it lives nobody else may write; afterwards the session goes on."""

@@ -23,6 +23,7 @@ from mini_agent.lab.progress import ProgressLine
 from mini_agent.lab.sources import find_sources, shard
 from mini_agent.lab.summary import interval, mean, summarise
 from tests.labs import REAL, ROOT, SAMPLES, mini_agent
+from tests.support import listening
 
 CALL = ("compare", SAMPLES, "--policy", "published,whole_rounds", "--window", "1200,2k")
 QUICK = ("compare", SAMPLES, "--policy", "none", "--no-evidence", "--window", "2k")
@@ -297,7 +298,7 @@ class InterruptTest(unittest.TestCase):
         process = subprocess.Popen(
             [sys.executable, "-c", _WAITING, str(folder / "a.jsonl"), str(folder / "b.jsonl")],
             cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            start_new_session=True)
+            start_new_session=True, preexec_fn=listening)
         self.assertEqual("first is done\n", process.stderr.readline())
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)

@@ -11,15 +11,10 @@ import time
 import unittest
 from pathlib import Path
 
-from tests.support import ROOT, FolderTest
+from tests.support import ROOT, FolderTest, listening
 
 SLEEP = {"tool_calls": [{"name": "run_command", "arguments": {"command": "sleep 60"}}]}
 PATIENCE = 30  # seconds until a test is given up
-
-
-def listening() -> None:
-    """In the child: Ctrl-C is heard, also where whoever runs the tests ignores it."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class CtrlCTest(FolderTest):

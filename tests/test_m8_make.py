@@ -12,8 +12,8 @@ import sys
 import unittest
 from pathlib import Path
 
-from .support import ROOT, FolderTest, command
-from .test_m8_ctrl_c import PATIENCE, listening
+from .support import ROOT, FolderTest, command, listening
+from .test_m8_ctrl_c import PATIENCE
 
 TARGETS = re.findall(r"^([a-z][\w-]*):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
 GIVEN = {"evidence": ("SESSIONS=a b",), "fuzz": ("MINUTES=10", "SEEDS=1 2 3"),
