@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from unittest import mock
@@ -269,6 +270,12 @@ class BadInputTest(unittest.TestCase):
             ROOT / "workspace" / "m3").rglob("*") if path.is_file()})
 
 
+def _end_group(group: int) -> None:
+    """Leave no process waiting, also where a test has failed."""
+    with suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+
+
 class InterruptTest(unittest.TestCase):
     """Ctrl-C keeps what is done."""
 
@@ -299,6 +306,7 @@ class InterruptTest(unittest.TestCase):
             [sys.executable, "-c", _WAITING, str(folder / "a.jsonl"), str(folder / "b.jsonl")],
             cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             start_new_session=True, preexec_fn=listening)
+        self.addCleanup(_end_group, process.pid)
         self.assertEqual("first is done\n", process.stderr.readline())
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
@@ -306,6 +314,15 @@ class InterruptTest(unittest.TestCase):
         with self.assertRaises(ProcessLookupError):
             os.killpg(process.pid, 0)
 
+    def test_a_fault_beside_the_processes_is_told_as_what_it_is(self):
+        """Where nobody can be shown how far it is, no process was killed."""
+        def closed(done):
+            raise BrokenPipeError("closed")
+
+        sources = find_sources([str(SAMPLES / "lesson.jsonl"), str(SAMPLES / "rename.json")])
+        plan = compare_module.Plan(("none",), (1_800,))
+        with self.assertRaises(BrokenPipeError):
+            list(compare_module.compare(sources, plan, 2, closed))
 
     def test_a_process_that_is_killed_is_one_line(self):
         """As by a machine without memory: no traceback, and what may help."""

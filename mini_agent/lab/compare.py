@@ -180,15 +180,12 @@ def _side_by_side(sources: Sequence[Source], plan: Plan, jobs: int,
                     reader, process = _begin(following, plan)
                     running[reader] = number, process
                 for reader in wait(running):
-                    ready[running[reader][0]] = reader.recv()
+                    ready[running[reader][0]] = _received(reader, jobs)
                     running.pop(reader)[1].join()
                     reader.close()
             yield from ready.pop(at)
             done += source.size
             progress(done)
-    except (EOFError, OSError) as error:  # nothing came, or half of it
-        raise UsageError("a process that read sessions was killed", place="--jobs", value=jobs,
-                         remedy="give fewer jobs, so that there is enough memory") from error
     finally:
         for reader, (_, process) in running.items():
             process.terminate()
@@ -203,6 +200,16 @@ def _begin(source: Source, plan: Plan) -> tuple[Connection, BaseProcess]:
     process.start()
     writer.close()  # so that its end is the end of all that can come
     return reader, process
+
+
+def _received(reader: Connection, jobs: int) -> list[Result]:
+    """What came through a pipe; `UsageError` where nothing did, or half of it."""
+    try:
+        results: list[Result] = reader.recv()
+    except (EOFError, OSError) as error:
+        raise UsageError("a process that read sessions was killed", place="--jobs", value=jobs,
+                         remedy="give fewer jobs, so that there is enough memory") from error
+    return results
 
 
 def _work(writer: Connection, source: Source, plan: Plan) -> None:
