@@ -146,6 +146,7 @@ def _run(options: argparse.Namespace) -> int:
     from contextlib import ExitStack
     from tempfile import TemporaryDirectory
 
+    from .assembly import Grant, Setup
     from .compression.budget import window_tokens
     from .governance import govern
     from .interrupts import Interrupts
@@ -165,10 +166,11 @@ def _run(options: argparse.Namespace) -> int:
             sinks, folder = [stack.enter_context(TraceFile(options.trace))], trace_folder(options.trace)
         elif task.delegates:  # the traces of sub-agents, gone when the run is
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="mini-agent-")))
-        outcome = run_task(task, options.workspace, sinks, governance=governance,
-                           max_steps=options.max_steps, folder=folder,
-                           interrupts=stack.enter_context(Interrupts()),
-                           limits=Limits(depth=options.depth) if task.delegates else None)
+        grant = Grant(steps=options.max_steps,
+                      children=Limits(depth=options.depth) if task.delegates else None)
+        setup = Setup(options.workspace, task.model(), grant, sinks,
+                      interrupts=stack.enter_context(Interrupts()))
+        outcome = run_task(task, setup, governance, folder)
     return report(outcome, options.json)
 
 

@@ -28,6 +28,10 @@ class Governance:
     estimator: str
     settings: dict[str, Any]
 
+    def as_recorded(self) -> dict[str, Any]:
+        """What `run_start` says of it; the function `recorded` reads it back."""
+        return {"policy": self.settings, "estimator": self.estimator}
+
 
 def govern(task: Task, policy: str = "", window: int | None = None) -> Governance | None:
     """What governs a task: its own fields, or the options `policy` and `window`.

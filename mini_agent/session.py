@@ -1,7 +1,7 @@
 """Milestone 5: the trace is the session.
 
-A session with a person is begun, or taken up again from its records. Both put together
-the same parts; what they know at any moment is a fold over the records: the window's
+A session with a person is begun, or taken up again from its records. Both stand on the
+same parts (`assembly.py`); what they know at any moment is a fold over the records: the window's
 state (`compression/state.py`) and the `Meter`. Whoever resumes sends the request that
 the last whole record determines. Workspace, model and limits are options of the one who
 resumes, and stand in no record. What is left out: the person (`chat/`).
@@ -9,56 +9,25 @@ resumes, and stand in no record. What is left out: the person (`chat/`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
 
+from .assembly import Parts, Setup
 from .audit import Line, audit
 from .compression.policies import Policy
 from .compression.state import WindowState
-from .compression.store import RunShelf
-from .compression.window import ContextWindow
 from .errors import TraceError, UsageError
 from .governance import Governance, governed_by, recorded, with_room
 from .hindsight import own_evidence
-from .interrupts import Interrupts
-from .loop import MAX_STEPS, Agent, Outcome
-from .messages import Message, open_calls, system
+from .loop import Outcome
+from .messages import open_calls, system
 from .meter import Meter
 from .models.base import ParentModel
-from .runner import make_tools
 from .subagents.endings import Ending
-from .subagents.orders import Limits
 from .subagents.trails import counted, record_end
 from .texts import Texts, language_of, session_language
 from .tokens import estimator
-from .tools import NAMES, READERS, standard_tools
-from .tools.base import Permit, Tool, ToolBox
-from .tools.workspace import Workspace
-from .trace import FORMAT, Record, Sink, TraceFile, Tracer, read_trace, trace_folder
-from .waiting import WaitingModel, WaitingTools
-
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What a session runs on, and who looks on.
-
-    `incoming` gives what the user has typed since it was asked last, `permit` is asked
-    before a tool runs. `read_only`: tools that write or run something are left out. With
-    `limits` the model may start sub-agents.
-    """
-
-    workspace: Path
-    model: ParentModel
-    interrupts: Interrupts = field(default_factory=Interrupts)
-    permit: Permit | None = None
-    incoming: Callable[[], Iterable[str]] = tuple
-    sinks: tuple[Sink, ...] = ()
-    extra: tuple[Tool, ...] = ()
-    read_only: bool = False
-    limits: Limits | None = None
-    max_steps: int = MAX_STEPS
+from .trace import FORMAT, Record, TraceFile, Tracer, read_trace, trace_folder
 
 
 class Session:
@@ -67,52 +36,18 @@ class Session:
     def __init__(self, setup: Setup, file: TraceFile, governance: Governance, texts: Texts,
                  meter: Meter, state: WindowState, fresh: bool) -> None:
         self.texts, self.meter, self.path = texts, meter, file.path
-        self.model = WaitingModel(setup.model, setup.interrupts)
+        self._said: list[str] = []
+        self._typed = setup.incoming
         self.tracer = Tracer(file, meter, *setup.sinks, seq=meter.records,
                              whole=setup.interrupts.held)
-        self._said: list[str] = []
-        self._setup, self._shelf = setup, RunShelf(trace_folder(file.path), fresh)
-        history = [*state.history]
-        tools = self._tools(governance, history)
-        self.window = ContextWindow(governance.policy, governance.budget, state.estimate,
-                                    self.model, self.tracer, texts, tools.declarations(),
-                                    shelf=self._shelf, state=state)
-        self.agent = Agent(self.model, WaitingTools(tools, setup.interrupts), self.tracer,
-                           window=self.window, texts=texts, max_steps=setup.max_steps,
-                           history=history, incoming=self._incoming)
+        self._parts = Parts(replace(setup, incoming=self._incoming), texts, self.tracer,
+                            file.path.stem, history=[*state.history],
+                            folder=trace_folder(file.path), fresh=fresh)
+        self.model = self._parts.model
+        tools = self._parts.tools(governance, meter.children)
+        self.window = self._parts.govern(governance, tools, state)
+        self.agent = self._parts.agent(tools)
         self.agent.step = meter.answered + 1
-
-    def _tools(self, governance: Governance, history: list[Message]) -> ToolBox:
-        """All tools of the session, those that the texts of its policy speak of among them."""
-        setup = self._setup
-        workspace = Workspace(setup.workspace, self.texts)
-        standard = standard_tools(workspace, names=READERS if setup.read_only else NAMES,
-                                  allow_shell=True)
-        extra = [*setup.extra, *self._crew(workspace, governance, standard)]
-        return make_tools(workspace, standard, extra, history, governance, self._shelf,
-                          lambda: self.window, folder=trace_folder(self.path),
-                          permit=setup.permit)
-
-    def _crew(self, workspace: Workspace, governance: Governance,
-              tools: Sequence[Tool]) -> list[Tool]:
-        """The tools over sub-agents, if there may be any.
-
-        Nobody sees the commands of a sub-agent before they run, so it cannot be given
-        `run_command` where a person is asked.
-        """
-        setup = self._setup
-        if setup.limits is None:
-            return []
-        from .subagents.crew import crew_tools  # only who has sub-agents waits for it
-        from .subagents.starting import Home
-
-        names = [tool.name for tool in tools if tool.name != "run_command" or setup.permit is None]
-        start = {"task": self.path.stem, "policy": governance.settings,
-                 "estimator": governance.estimator}
-        home = Home(workspace, trace_folder(self.path), start, names, None,
-                    lambda: self.window.pins.pins, self.model.for_child)
-        return crew_tools(home, self.tracer, setup.limits, count=self.meter.children,
-                          waiting=setup.interrupts.waiting)
 
     @property
     def due(self) -> bool:
@@ -132,7 +67,7 @@ class Session:
 
     def _incoming(self) -> list[str]:
         said, self._said = self._said, []
-        return [*said, *self._setup.incoming()]
+        return [*said, *self._typed()]
 
     def use(self, policy: Policy, window: int | None) -> None:
         """Govern by another policy, or for another window in tokens, from now on.
@@ -141,10 +76,10 @@ class Session:
         """
         policy = with_room(policy, window)
         governance = governed_by(policy, window, self.window.state.estimate.name)
-        tools = self._tools(governance, self.agent.history)
+        tools = self._parts.tools(governance, self.meter.children)
         self.window.use(policy, governance.budget, self.step, tools.declarations(),
                         policy=governance.settings)
-        self.agent.tools = WaitingTools(tools, self._setup.interrupts)
+        self.agent.tools = tools
 
     def use_model(self, model: ParentModel, name: str) -> None:
         """Ask another model from now on."""
@@ -178,8 +113,7 @@ def begin(setup: Setup, file: TraceFile, governance: Governance, said: str) -> S
     texts = Texts(language_of(said))
     state = WindowState(estimator(governance.estimator), texts)
     session = Session(setup, file, governance, texts, Meter(), state, fresh=True)
-    session.tracer.event("run_start", format=FORMAT, task="chat", policy=governance.settings,
-                         estimator=governance.estimator)
+    session.tracer.event("run_start", format=FORMAT, task="chat", **governance.as_recorded())
     session.agent.say(system(texts("live_system")))
     return session
 

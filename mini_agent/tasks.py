@@ -14,7 +14,7 @@ from typing import Any
 
 from .compression.pins import KINDS
 from .json_files import read_object
-from .models.scripted import INJECTIONS, SUMMARIES
+from .models.scripted import INJECTIONS, SUMMARIES, ScriptedModel
 from .texts import LANGUAGES, Texts, language_of
 from .tools.schema import OBJECT, TEXT, faults, list_of, object_of, one_of
 
@@ -52,6 +52,10 @@ class Task:
     def delegates(self) -> bool:
         """Whether a reply starts sub-agents."""
         return any("children" in reply for reply in self.replies)
+
+    def model(self) -> ScriptedModel:
+        """The model that says the replies, from the first one on."""
+        return ScriptedModel(self.replies, self.summaries, Texts(self.language))
 
 
 def load_task(path: Path) -> Task:

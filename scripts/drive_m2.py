@@ -110,7 +110,7 @@ def main(arguments: list[str] | None = None) -> int:
     task, table = load_task(options.task), Table()
     with demo("m2") as (workspace, play), TraceFile(options.traces / "m2-trace.jsonl") as file:
         link_outside(workspace)
-        outcome = play(task, [file, table], extra_tools=[Flaky()])
+        outcome = play(task, [file, table], extra=[Flaky()])
     table.close(outcome.reason)
     if outcome.detail:
         print(f"mini-agent: {outcome.reason}: {outcome.detail}", file=sys.stderr)

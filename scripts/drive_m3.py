@@ -35,9 +35,9 @@ def run_both(task: Task, traces: Path) -> tuple[Outcome, list[Record], list[Reco
     governed: list[Record] = []
     baseline: list[Record] = []
     with demo("m3") as (_, play), TraceFile(traces / "m3-trace.jsonl") as file:
-        outcome = play(task, [file, governed.append], governance=governance)
+        outcome = play(task, [file, governed.append], governance)
     with demo("m3") as (_, play), TraceFile(traces / "m3-baseline.jsonl") as file:
-        play(task, [file, baseline.append], governance=govern(task, policy="none"))
+        play(task, [file, baseline.append], govern(task, policy="none"))
     return outcome, governed, baseline
 
 

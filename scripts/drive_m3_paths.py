@@ -105,8 +105,8 @@ def run(task: Task, policy: str, window: int, traces: Path) -> Result:
     records: list[Record] = []
     place = traces / f"m3-path-{policy}.jsonl"
     with demo("m3") as (workspace, play), TraceFile(place) as file:
-        outcome = play(task, [file, records.append],
-                       governance=governed(task, policy, window), folder=trace_folder(place))
+        outcome = play(task, [file, records.append], governed(task, policy, window),
+                       trace_folder(place))
         wanted = WANTED.findall((workspace / "long_notes.txt").read_text(encoding="utf-8"))
     table = rows(records)
     last = [row for row in table if row.sent][-1]

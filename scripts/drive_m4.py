@@ -22,6 +22,7 @@ from typing import Any
 
 from fresh import ROOT, TRACES, demo
 
+from mini_agent.assembly import Grant
 from mini_agent.cli import Parser, guarded
 from mini_agent.columns import fitted
 from mini_agent.disk import write_file
@@ -95,8 +96,8 @@ def run(task: Task, path: Path, policy: str = "") -> tuple[Outcome, Trace]:
     """Run a task on a fresh copy of the workspace: its outcome and its trace."""
     shutil.rmtree(trace_folder(path), ignore_errors=True)
     with demo("m4") as (_, play), TraceFile(path) as file:
-        outcome = play(task, [file], governance=govern(task, policy),
-                       folder=trace_folder(path), limits=Limits() if task.delegates else None)
+        outcome = play(task, [file], govern(task, policy), trace_folder(path),
+                       grant=Grant(children=Limits() if task.delegates else None))
     return outcome, read_trace(path)
 
 

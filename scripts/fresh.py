@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
+    from mini_agent.governance import Governance
     from mini_agent.loop import Outcome
     from mini_agent.tasks import Task
     from mini_agent.trace import Sink
@@ -56,20 +57,24 @@ def fresh_copy(milestone: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def demo(milestone: str) -> Iterator[tuple[Path, Callable[..., Outcome]]]:
-    """A fresh copy, and `run_task` in it without its `workspace`.
+    """A fresh copy, and `play(task, sinks, governance, folder)`: `run_task` in it; what is
+    named else are further fields of its `Setup`.
 
     Ctrl-C ends the run as it ends `mini-agent run`, with the last record of its trace; it
     is handed on when all is put away, so that nothing else is done. So does a disk that is
     full: what a demo shows, it reads in its trace.
     """
+    from mini_agent.assembly import Setup
     from mini_agent.errors import TraceError
     from mini_agent.interrupts import Interrupts
     from mini_agent.runner import run_task
 
     with Interrupts() as interrupts:
         with fresh_copy(milestone) as workspace:
-            def play(task: Task, sinks: Sequence[Sink], **more: Any) -> Outcome:
-                outcome = run_task(task, workspace, sinks, interrupts=interrupts, **more)
+            def play(task: Task, sinks: Sequence[Sink], governance: Governance | None = None,
+                     folder: Path | None = None, **more: Any) -> Outcome:
+                setup = Setup(workspace, task.model(), sinks=sinks, interrupts=interrupts, **more)
+                outcome = run_task(task, setup, governance, folder)
                 if outcome.reason == "interrupted":
                     raise KeyboardInterrupt
                 if outcome.reason == TraceError.reason:

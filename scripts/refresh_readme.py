@@ -25,6 +25,7 @@ from drive_m4 import one_window
 from fresh import ROOT, fresh_copy
 
 from mini_agent import cli
+from mini_agent.assembly import Setup
 from mini_agent.compression.catalogue import POLICIES
 from mini_agent.disk import write_file
 from mini_agent.governance import govern
@@ -151,8 +152,8 @@ def digest(milestone: str, window: int | None = None) -> str:
     task = load_task(ROOT / "scripts" / f"{milestone}_task.json")
     records: list[Record] = []
     with fresh_copy(milestone) as workspace:
-        run_task(one_window(task), workspace, [records.append],
-                 governance=govern(task, "digest_full", window))
+        setup = Setup(workspace, one_window(task).model(), sinks=[records.append])
+        run_task(task, setup, govern(task, "digest_full", window))
     text = next(entry["message"]["content"] for record in records
                 if record.get("event") == "context_compression"
                 for entry in record["payload"]["entries"])

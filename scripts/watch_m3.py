@@ -42,7 +42,7 @@ def run_once(path: Path) -> Result:
     task = load_task(path)
     records: list[Record] = []
     with demo("m3") as (_, play):
-        outcome = play(task, [records.append], governance=govern(task))
+        outcome = play(task, [records.append], govern(task))
     table = rows(records)
     compressions = tuple(f"{change.strategy} at step {change.step}" for change in all_compressions(table))
     return Result(outcome.reason, compressions, peak(table),

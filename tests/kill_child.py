@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mini_agent.assembly import Grant, Setup
 from mini_agent.compression.policies import find_policy
 from mini_agent.governance import governed_by
 from mini_agent.loop import DONE, Outcome
 from mini_agent.messages import Message, call
 from mini_agent.models.base import Reply
-from mini_agent.session import Session, Setup, begin, resume
+from mini_agent.session import Session, begin, resume
 from mini_agent.subagents.orders import Limits
 from mini_agent.trace import Record, TraceFile, read_trace
 
@@ -113,7 +114,8 @@ class Marks(list[int]):
 def open_session(scenario: Scenario, folder: Path, file: TraceFile, model: Speaker,
                  sinks: tuple[Any, ...] = ()) -> Session:
     """The session of the trace, or a new one where nothing whole was written yet."""
-    setup = Setup(folder, model, extra=(Counter(Marks(folder)),), limits=Limits(), sinks=sinks)
+    setup = Setup(folder, model, Grant(shell=True, children=Limits()), sinks,
+                  extra=[Counter(Marks(folder))])
     records = read_trace(file.path).records
     model.replies = [*scenario.replies[sum(answers(record) for record in records):]]
     if records:

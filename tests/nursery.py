@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from mini_agent.assembly import Grant, Setup
 from mini_agent.compression.pins import Pin
 from mini_agent.governance import govern
 from mini_agent.loop import Agent, Outcome
@@ -64,8 +65,8 @@ class NurseryTest(FolderTest):
         """A run whose children are what they are for everybody."""
         task = load_task(self.write_task(replies=list(replies), **{"policy": "none", **fields}))
         records: list[Record] = []
-        outcome = run_task(task, self.workspace, [records.append], governance=govern(task),
-                           folder=self.run_folder, limits=limits)
+        setup = Setup(self.workspace, task.model(), Grant(children=limits), [records.append])
+        outcome = run_task(task, setup, govern(task), self.run_folder)
         return outcome, records
 
     def fake(self, program: str, *calls: dict[str, Any], limits: Limits = Limits(),

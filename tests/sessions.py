@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from mini_agent import extract
+from mini_agent.assembly import Setup
 from mini_agent.compression.policies import find_policy
 from mini_agent.errors import ModelError
 from mini_agent.governance import governed_by
 from mini_agent.messages import Message, call
 from mini_agent.models.base import Reply
-from mini_agent.session import Session, Setup, begin, resume
+from mini_agent.session import Session, begin, resume
 from mini_agent.texts import Texts
 from mini_agent.trace import TraceFile
 

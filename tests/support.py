@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mini_agent import cli
+from mini_agent.assembly import Grant, Setup
 from mini_agent.governance import govern
 from mini_agent.loop import Outcome
 from mini_agent.runner import run_task
@@ -51,8 +52,8 @@ class FolderTest(unittest.TestCase):
         max_steps = fields.pop("max_steps", 200)
         task = load_task(self.write_task(**fields))
         records: list[Record] = []
-        outcome = run_task(task, workspace, [records.append], governance=govern(task),
-                           max_steps=max_steps)
+        setup = Setup(workspace, task.model(), Grant(steps=max_steps), [records.append])
+        outcome = run_task(task, setup, govern(task))
         return outcome, records
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mini_agent.assembly import Grant, Setup
 from mini_agent.chat.conversation import Conversation
 from mini_agent.chat.narrator import Narrator
 from mini_agent.chat.permission import Permission
@@ -16,8 +17,9 @@ from mini_agent.chat.screen import Screen, Style
 from mini_agent.compression.policies import find_policy
 from mini_agent.governance import governed_by
 from mini_agent.models.base import Model
-from mini_agent.session import Session, Setup, begin
+from mini_agent.session import Session, begin
 from mini_agent.texts import Texts
+from mini_agent.tools import NAMES, READERS
 from mini_agent.tools.workspace import Workspace
 from mini_agent.trace import TraceFile
 from tests.sessions import Counter, Speaker
@@ -81,8 +83,9 @@ class Talk:
         narrator = Narrator(self.screen, clock=lambda: 0.0)
         self.permission = Permission(Workspace(folder), self.keyboard, self.screen, narrator,
                                      Texts, yes, read_only, {"count"})
-        setup = Setup(folder, self.model, permit=self.permission, sinks=(narrator,),
-                      incoming=self.keyboard.typed, extra=(self.counter,), read_only=read_only)
+        setup = Setup(folder, self.model, Grant(READERS if read_only else NAMES, shell=True),
+                      sinks=[narrator], extra=[self.counter], permit=self.permission,
+                      incoming=self.keyboard.typed)
         self.session: Session | None = None
 
         def opened(said: str) -> Session:

@@ -6,6 +6,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from mini_agent.assembly import Setup
 from mini_agent.compression.marks import marked, marks
 from mini_agent.compression.pins import Pin
 from mini_agent.compression.state import WindowState
@@ -150,7 +151,7 @@ class Sessions(FolderTest):
         (workspace / "config" / "prod.yaml").write_text("port: 80\n", encoding="utf-8")
         task = load_task(self.write_task(replies=[*replies, {"content": "done"}], **fields))
         records: list[Any] = []
-        run_task(task, workspace, [records.append], governance=govern(task))
+        run_task(task, Setup(workspace, task.model(), sinks=[records.append]), govern(task))
         return records
 
     def results(self, records: list[Any]) -> list[dict[str, Any]]:

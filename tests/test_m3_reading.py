@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from typing import Any
 
+from mini_agent.assembly import Setup
 from mini_agent.compression.drop import told
 from mini_agent.governance import govern
 from mini_agent.messages import Message
@@ -42,8 +43,8 @@ class ReadingBack(FolderTest):
                                          replies=[*replies, {"content": "done"}]))
         records: list[Record] = []
         self.own = self.folder / f"{policy}.d"
-        outcome = run_task(task, workspace, [records.append], governance=govern(task),
-                           folder=self.own)
+        setup = Setup(workspace, task.model(), sinks=[records.append])
+        outcome = run_task(task, setup, govern(task), self.own)
         self.assertEqual(outcome.reason, "final_answer", outcome.detail)
         return records
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import unittest
+from collections.abc import Sequence
 from typing import Any
 
+from mini_agent.assembly import Grant, Setup
 from mini_agent.audit import Line, audit
 from mini_agent.chat.permission import Permission
 from mini_agent.compression.policies import find_policy
@@ -15,9 +17,10 @@ from mini_agent.messages import call
 from mini_agent.models.base import Reply
 from mini_agent.models.connect import Options, connect
 from mini_agent.models.scripted import ScriptedModel
-from mini_agent.session import Setup, begin
+from mini_agent.session import begin
 from mini_agent.subagents.orders import Limits
 from mini_agent.texts import Texts
+from mini_agent.tools import NAMES, READERS
 from mini_agent.tools.workspace import Workspace
 from mini_agent.trace import Record, TraceFile, line, read_trace
 
@@ -40,7 +43,7 @@ class LiveTest(FolderTest):
         file = TraceFile(self.folder / "s.jsonl")
         with FakeServer(*answers) as server, file:
             model = connect(Options("openai", server.url, "m", KEY, stream=False), {})
-            session = begin(Setup(self.folder, model, limits=Limits()), file,
+            session = begin(Setup(self.folder, model, Grant(children=Limits())), file,
                             governed_by(find_policy("clip"), 20_000), "Ask somebody.")
             outcome = session.turn("Ask somebody.")
             session.finish(outcome)
@@ -68,7 +71,7 @@ class SessionTest(FolderTest):
         """On resume: an end record, a result for the call, the next child is number 2."""
         asked = {"tool_calls": [delegate()], "children": {"0": {"replies": [{"content": "hi"}]}}}
         model = ScriptedModel([asked, {"content": "done"}])
-        setup = Setup(self.folder, model, limits=Limits())
+        setup = Setup(self.folder, model, Grant(children=Limits()))
         with TraceFile(self.folder / "s.jsonl") as file:
             session = begin(setup, file, governed_by(find_policy("clip"), 20_000), "Go.")
             self.assertTrue(session.turn("Go.").done)
@@ -77,7 +80,8 @@ class SessionTest(FolderTest):
         (self.folder / "s.jsonl").write_text("".join(map(line, kept[:cut])), encoding="utf-8")
         again = Speaker([Reply("", (call("d", "delegate", {"task": "x"}),)), Reply("done")])
         again.for_child = model.for_child  # type: ignore[attr-defined]
-        session, file = taken_up(self.folder / "s.jsonl", again, limits=Limits())
+        session, file = taken_up(self.folder / "s.jsonl", again,
+                                 grant=Grant(children=Limits()))
         with file:
             self.assertTrue(session.finish(session.turn("Once more.")).done)
         ends = payloads(self.records(), "subagent_end")
@@ -87,10 +91,10 @@ class SessionTest(FolderTest):
 
     def test_children_get_no_commands_where_a_person_is_asked(self) -> None:
         """Nobody would see them; a session that asks nobody may give them."""
-        def names(**options: Any) -> list[str]:
+        def names(tools: Sequence[str] = NAMES, **options: Any) -> list[str]:
             with TraceFile(self.folder / "s.jsonl") as file:
-                session = begin(Setup(self.folder, Speaker(), limits=Limits(), **options), file,
-                                governed_by(find_policy("clip"), 20_000), "Go.")
+                setup = Setup(self.folder, Speaker(), Grant(tools, children=Limits()), **options)
+                session = begin(setup, file, governed_by(find_policy("clip"), 20_000), "Go.")
                 declared = session.agent.tools.declarations()
             order, = (tool for tool in declared if tool["name"] == "delegate")
             return order["parameters"]["properties"]["tools"]["items"]["enum"]
@@ -98,7 +102,7 @@ class SessionTest(FolderTest):
         self.assertIn("run_command", names())
         self.assertEqual(["list_files", "read_file", "search_text", "write_file", "edit_file"],
                          names(permit=lambda tool, arguments: None))
-        self.assertEqual(["list_files", "read_file", "search_text"], names(read_only=True))
+        self.assertEqual(["list_files", "read_file", "search_text"], names(READERS))
 
     def test_a_session_without_sub_agents_has_no_tool_for_them(self) -> None:
         """They are an option: their declarations cost tokens in every request."""

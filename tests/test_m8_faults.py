@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from mini_agent.assembly import Setup
 from mini_agent.errors import MiniAgentError, TaskFileError, TraceError
 from mini_agent.governance import govern
 from mini_agent.hostile import DEEPEST, loads, printable
@@ -160,7 +161,8 @@ class StrangeTextTest(FolderTest):
             task = load_task(path)
             records: list[Any] = []
             with self.subTest(text=ascii(text)):
-                outcome = run_task(task, self.folder, [records.append], governance=govern(task))
+                setup = Setup(self.folder, task.model(), sinks=[records.append])
+                outcome = run_task(task, setup, govern(task))
                 self.assertTrue(outcome.done, outcome)
                 written = "".join(map(line, records))
                 self.assertEqual(records, [loads(row) for row in

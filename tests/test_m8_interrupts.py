@@ -9,15 +9,14 @@ import sys
 import unittest
 from typing import Any
 
+from mini_agent.assembly import Setup
 from mini_agent.audit import Line, audit
 from mini_agent.governance import govern
 from mini_agent.interrupts import Interrupts
 from mini_agent.messages import Message, pairing_faults
 from mini_agent.models.base import Reply
-from mini_agent.models.scripted import ScriptedModel
 from mini_agent.runner import run_task
 from mini_agent.tasks import load_task
-from mini_agent.texts import Texts
 from mini_agent.trace import Record, TraceFile, read_trace
 from tests.sessions import Counter, Speaker, counting, started, taken_up
 from tests.support import FolderTest
@@ -58,15 +57,15 @@ class EachPointTest(FolderTest):
 
     def run_with(self, press: Nth, where: str) -> tuple[Any, list[Record]]:
         """The outcome of a run in which `press` is passed at each call of `where`."""
-        model = ScriptedModel(self.task.replies, (), Texts(self.task.language))
+        model = self.task.model()
         path = self.folder / "t.jsonl"
         if where in ("complete", "summarize"):
             before = getattr(model, where)
             setattr(model, where, lambda *given: (press(), before(*given))[1])
         with TraceFile(path) as file, Interrupts() as interrupts:
             sinks = {"sink before": [press, file], "sink behind": [file, press]}.get(where, [file])
-            outcome = run_task(self.task, self.folder, sinks, governance=govern(self.task),
-                               model=model, interrupts=interrupts)
+            setup = Setup(self.folder, model, sinks=sinks, interrupts=interrupts)
+            outcome = run_task(self.task, setup, govern(self.task))
         return outcome, read_trace(path).records
 
     def true(self, records: list[Record]) -> None:
@@ -118,8 +117,8 @@ class EachPointTest(FolderTest):
         with TraceFile(path) as file, Interrupts() as interrupts:
             sys.settrace(step)
             try:
-                outcome = run_task(self.task, self.folder, [file], governance=govern(self.task),
-                                   interrupts=interrupts)
+                setup = Setup(self.folder, self.task.model(), sinks=[file], interrupts=interrupts)
+                outcome = run_task(self.task, setup, govern(self.task))
             finally:
                 sys.settrace(before)
         self.true(read_trace(path).records)

@@ -13,6 +13,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from mini_agent.assembly import Setup
 from mini_agent.compression.policies import find_policy
 from mini_agent.compression.store import RunShelf
 from mini_agent.disk import read_file
@@ -21,7 +22,7 @@ from mini_agent.governance import governed_by
 from mini_agent.lab.check import check_file
 from mini_agent.messages import call
 from mini_agent.models.base import Reply
-from mini_agent.session import Session, Setup, begin
+from mini_agent.session import Session, begin
 from mini_agent.subagents.trails import family_of
 from mini_agent.tools import standard_tools
 from mini_agent.tools.guard import own_paths, protects

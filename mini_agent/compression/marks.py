@@ -41,11 +41,6 @@ def marked_pins(history: Sequence[Message]) -> list[Pin]:
             for pin, wrong in marks(index, message) if not wrong]
 
 
-def marked_globs(history: Sequence[Message]) -> list[str]:
-    """The paths that marks of a history protect, where no window keeps its pins."""
-    return [pin.protect for pin in marked_pins(history) if pin.protect]
-
-
 def marks(index: int, message: Message) -> Iterator[tuple[Pin, str]]:
     """(pin, what is wrong with it or "") of each mark of the history message `index`."""
     if message["role"] == "tool" or "<pin" not in message["content"]:

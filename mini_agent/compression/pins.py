@@ -59,7 +59,3 @@ class Pins:
     def line(self, pin: Pin) -> str:
         """The pin with its kind, as it is carried."""
         return self.texts(f"pin_{pin.kind}", text=pin.text)
-
-    def globs(self) -> list[str]:
-        """The paths that may not be written, each once."""
-        return list(dict.fromkeys(pin.protect for pin in self.pins if pin.protect))

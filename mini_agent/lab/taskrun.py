@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..assembly import Grant, Setup
 from ..errors import UsageError
 from ..messages import calls_of
 from ..runner import run_task
@@ -20,12 +21,11 @@ from ..subagents.orders import Limits
 from ..subagents.trails import family_of
 from ..tasks import load_task
 from ..tools import NAMES
-from ..tools.guard import Grant
 from ..tools.workspace import Workspace
 from ..trace import Record, TraceFile, read_trace, trace_folder
 from .sessions import Session
 
-HARMLESS = Grant(tuple(name for name in NAMES if name != "run_command"))
+HARMLESS = tuple(name for name in NAMES if name != "run_command")
 
 
 def run_in_copy(path: str, workspace: str = "", named: bool = True) -> list[Session]:
@@ -44,10 +44,11 @@ def run_in_copy(path: str, workspace: str = "", named: bool = True) -> list[Sess
         copy = Path(folder) / "workspace"
         _copy(workspace, copy)
         trace, trusted = Path(folder) / "run.jsonl", bool(workspace and named)
+        grant = Grant(NAMES if trusted else HARMLESS,
+                      children=Limits() if task.delegates else None)
         with TraceFile(trace) as file:
-            outcome = run_task(task, copy, [file], folder=trace_folder(trace),
-                               grant=None if trusted else HARMLESS,
-                               limits=Limits() if task.delegates else None)
+            outcome = run_task(task, Setup(copy, task.model(), grant, [file]),
+                               folder=trace_folder(trace))
         sessions = [_session(name + below, read_trace(path).records)
                     for below, path in family_of(trace)]
     held_back = sum(made["name"] == "run_command" for session in sessions

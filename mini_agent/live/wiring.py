@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from ..assembly import Grant, Setup
 from ..chat.contents import status
 from ..chat.conversation import Conversation
 from ..chat.keyboard import Keyboard, line_editing
@@ -23,11 +24,11 @@ from ..lab.why import explain, lines
 from ..meter import Prices, prices
 from ..models.base import Model, ParentModel
 from ..models.connect import Options, connect
-from ..models.scripted import ScriptedModel
-from ..session import Session, Setup, begin, resume
+from ..session import Session, begin, resume
 from ..subagents.orders import Limits
 from ..tasks import load_task
 from ..texts import Texts
+from ..tools import NAMES, READERS
 from ..tools.workspace import Workspace
 from ..trace import TraceFile
 from .commands import DEFAULT_POLICY
@@ -52,10 +53,11 @@ class Wiring:
         narrator = Narrator(screen, final=not once)
         permission = Permission(Workspace(options.workspace), self._keyboard, screen, narrator,
                                 self._texts, options.yes, options.read_only)
-        self._setup = Setup(options.workspace, self._model(""), self.interrupts, permission,
-                            self._keyboard.typed, (narrator,), read_only=options.read_only,
-                            limits=Limits(depth=options.depth) if options.sub_agents else None,
-                            max_steps=options.max_steps)
+        grant = Grant(READERS if options.read_only else NAMES, shell=True, steps=options.max_steps,
+                      children=Limits(depth=options.depth) if options.sub_agents else None)
+        self._setup = Setup(options.workspace, self._model(""), grant, [narrator],
+                            permit=permission, incoming=self._keyboard.typed,
+                            interrupts=self.interrupts)
 
     def begin(self, file: TraceFile, said: str) -> Session:
         """A new session for what is said first."""
@@ -104,8 +106,7 @@ class Wiring:
         """The model of this name, or of the options. Nothing is sent yet."""
         options, screen = self._options, self._screen
         if options.script is not None:
-            task = load_task(options.script)
-            return ScriptedModel(task.replies, task.summaries, Texts(task.language))
+            return load_task(options.script).model()
         asked = Options(options.provider, options.base_url, name or options.model,
                         window=self._window(), max_tokens=options.max_tokens)
         return connect(asked, self._environ, texts=self._texts(), on_retry=self._retried,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..assembly import Grant, Setup
 from ..compression.marks import marked
 from ..compression.pins import KINDS
 from ..errors import UsageError
@@ -24,7 +25,6 @@ from ..models.scripted import ScriptedModel
 from ..runner import run_task
 from ..tasks import Task
 from ..texts import LANGUAGES, Texts
-from ..tools.guard import Grant
 from ..tools.schema import COUNT, OBJECT, TEXT, faults, list_of, object_of, one_of
 from ..trace import Record, TraceFile, trace_folder
 from .endings import Ending, Numbers, ending_of, written
@@ -114,14 +114,15 @@ def run_request(request: Mapping[str, Any]) -> Ending:
                 language=request["language"], place=request["name"], **own)
     governance = govern(task) if own else recorded(request["start"], request["name"])
     trace, tally, give_up = Path(request["trace"]), Tally(), GiveUp(texts)
-    grant = Grant(tuple(request["tools"]), tuple(request["writes"]),
-                  tuple(pin["protect"] for pin in request["pins"] if pin["protect"]))
+    grant = Grant(
+        request["tools"], writes=request["writes"],
+        protect=[pin["protect"] for pin in request["pins"] if pin["protect"]],
+        steps=request["steps"], tokens=request["tokens"], is_child=True,
+        children=Limits(depth=request["depth"]) if NAME in request["tools"] else None)
     with TraceFile(trace) as file:
-        outcome = run_task(
-            task, Path(request["workspace"]), [file, tally], governance=governance,
-            extra_tools=[give_up], max_steps=request["steps"], folder=trace_folder(trace),
-            grant=grant, max_tokens=request["tokens"], model=model_of(request["model"], texts),
-            limits=Limits(depth=request["depth"]) if NAME in request["tools"] else None)
+        setup = Setup(Path(request["workspace"]), model_of(request["model"], texts), grant,
+                      sinks=[file, tally], extra=[give_up])
+        outcome = run_task(task, setup, governance, trace_folder(trace))
     return ending_of(outcome, tally.numbers, "; ".join(give_up.reasons))
 
 

@@ -33,16 +33,6 @@ _WILD = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True)
-class Grant:
-    """What an agent was given: tools by name, paths from the root that it may write (None:
-    all), and the globs that the pins of its parent protect."""
-
-    tools: tuple[str, ...]
-    writes: tuple[str, ...] | None = None
-    protect: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Guard:
     """The `permit` of a tool box: it asks for the globs anew each time. `given` are the
     paths that may be written, None for all. `own` are those of the session's own

@@ -1,0 +1,180 @@
+"""Milestone 1: an agent is put together here, for a task file and for a person alike.
+
+`Setup` is what others give it, `Grant` what it may do, `Parts` what comes of both: the
+model and the tools that are waited for, the history, the shelf and the window that the
+tools look into. Who runs them is left out: `runner.py` a task, `session.py` a conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .compression.inputs import DESCRIBE, DescribeTool
+from .compression.marks import marked_pins
+from .compression.pin_tools import PinTool, StageDoneTool
+from .compression.pins import Pin
+from .compression.policies import tools_of
+from .compression.state import WindowState
+from .compression.store import MemoryShelf, RunShelf
+from .compression.token_limit import TokenLimit
+from .compression.tools import reading_tools
+from .compression.window import ContextWindow
+from .governance import Governance
+from .interrupts import Interrupts
+from .loop import MAX_STEPS, Agent
+from .messages import Message
+from .models.base import ParentModel
+from .subagents.orders import Limits
+from .texts import Texts
+from .tokens import estimator
+from .tools import NAMES, standard_tools
+from .tools.base import Permit, Tool, ToolBox
+from .tools.guard import Guard, own_paths
+from .tools.workspace import Workspace
+from .trace import Sink, Tracer
+from .waiting import WaitingModel, WaitingTools
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What an agent may do; the least of it is what a sub-agent was given.
+
+    `tools` by name; with `shell` a command may ask for one. `writes` are the paths from the
+    root that it may write, None for all; `protect` are globs that it may not. It takes
+    `steps` at most and sends `tokens` in all, None for any number. `children` limits the
+    sub-agents that it may start, None for none; they need a folder. The commands of a
+    sub-agent itself (`is_child`) end with it.
+    """
+
+    tools: Sequence[str] = NAMES
+    shell: bool = False
+    writes: Sequence[str] | None = None
+    protect: Sequence[str] = ()
+    steps: int = MAX_STEPS
+    tokens: int | None = None
+    children: Limits | None = None
+    is_child: bool = False
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What an agent runs on, and who looks on.
+
+    `sinks` take the records, `extra` are tools behind its own. `permit` is asked before a
+    tool runs, `incoming` gives what a user has typed since it was asked last. `interrupts`,
+    if they are taken over, come only where something is waited for.
+    """
+
+    workspace: Path
+    model: ParentModel
+    grant: Grant = Grant()
+    sinks: Sequence[Sink] = ()
+    extra: Sequence[Tool] = ()
+    permit: Permit | None = None
+    incoming: Callable[[], Iterable[str]] = tuple
+    interrupts: Interrupts = field(default_factory=Interrupts)
+
+
+class Parts:
+    """The parts of one agent. Raises `UsageError` where its workspace is no folder.
+
+    `name` is that of the run, for its sub-agents. `history` is the live one. What leaves the
+    window is kept in `folder`, the run's own, which no tool may write to; in memory without
+    one. `fresh`: what an earlier run has left there is not this one's. The window counts
+    the tools and is made behind them: None until `govern`, and where nothing governs.
+    """
+
+    def __init__(self, setup: Setup, texts: Texts, tracer: Tracer, name: str, *,
+                 history: list[Message], folder: Path | None, fresh: bool = True) -> None:
+        self.setup, self.texts, self.tracer, self.name = setup, texts, tracer, name
+        self.history, self.folder = history, folder
+        self.workspace = Workspace(setup.workspace, texts)
+        self.model = WaitingModel(setup.model, setup.interrupts)
+        self.shelf = MemoryShelf() if folder is None else RunShelf(folder, fresh)
+        self.window: ContextWindow | None = None
+
+    def tools(self, governance: Governance | None, started: int = 0) -> WaitingTools:
+        """The tools: its own, those that the texts of its policy speak of, and the others'.
+
+        `started` sub-agents there have been so far.
+        """
+        grant = self.setup.grant
+        guard = Guard(self._globs, self.workspace, grant.writes,
+                      own_paths(self.folder, self.workspace.root))
+        own = standard_tools(self.workspace, names=grant.tools, allow_shell=grant.shell,
+                             own_session=not grant.is_child)
+        tools = [guard.watched(tool) if tool.name == "run_command" else tool for tool in own]
+        tools += [*self._window_tools(governance), *self.setup.extra,
+                  *self._crew([tool.name for tool in own], governance, started)]
+        if governance is not None and DESCRIBE in tools_of(governance.policy):
+            tools.append(DescribeTool(ToolBox(tools, self.texts).declarations(), self.texts))
+
+        def may(tool: Tool, arguments: dict[str, Any]) -> None:
+            guard(tool, arguments)
+            if self.setup.permit is not None:
+                self.setup.permit(tool, arguments)
+
+        box = ToolBox(tools, self.texts, permit=may, scrub=self.workspace.scrub)
+        return WaitingTools(box, self.setup.interrupts)
+
+    def govern(self, governance: Governance, tools: WaitingTools,
+               state: WindowState | None = None) -> ContextWindow:
+        """The window, from now on there for the tools; `state` as records have left it."""
+        self.window = ContextWindow(governance.policy, governance.budget,
+                                    estimator(governance.estimator), self.model, self.tracer,
+                                    self.texts, tools.declarations(), shelf=self.shelf,
+                                    state=state)
+        return self.window
+
+    def agent(self, tools: WaitingTools) -> Agent:
+        """The agent itself, under the window if there is one."""
+        grant, window = self.setup.grant, self.window
+        limited = window if window is None or grant.tokens is None else (
+            TokenLimit(window, grant.tokens, self.texts))
+        return Agent(self.model, tools, self.tracer, window=limited, texts=self.texts,
+                     max_steps=grant.steps, history=self.history, incoming=self.setup.incoming)
+
+    def _window_tools(self, governance: Governance | None) -> list[Tool]:
+        """The tools over history, shelf and window that a policy has need of."""
+        if governance is None:
+            return []
+        policy = governance.policy
+        tools = reading_tools(tools_of(policy), self.history, self.shelf, self.texts,
+                              governance.budget.window)
+        if policy.ladder:
+            tools.append(PinTool(lambda: self.window, self.history, self.texts))
+        if policy.stages:
+            tools.append(StageDoneTool(lambda: self.window, self.history, self.texts))
+        return tools
+
+    def _crew(self, own: Sequence[str], governance: Governance | None,
+              started: int) -> list[Tool]:
+        """The tools over sub-agents, if there may be any.
+
+        Nobody sees the commands of a sub-agent before they run, so it cannot be given
+        `run_command` where a person is asked.
+        """
+        setup = self.setup
+        if setup.grant.children is None or self.folder is None:
+            return []
+        from .subagents.crew import crew_tools  # only who has sub-agents waits for it
+        from .subagents.starting import Home
+
+        given = [name for name in own if name != "run_command" or setup.permit is None]
+        start = {"task": self.name, **({} if governance is None else governance.as_recorded())}
+        home = Home(self.workspace, self.folder, start, given, setup.grant.writes, self._pins,
+                    self.model.for_child)
+        return crew_tools(home, self.tracer, setup.grant.children, count=started,
+                          waiting=setup.interrupts.waiting)
+
+    def _pins(self) -> Sequence[Pin]:
+        """The pins that hold now; without a window, what is marked in the history."""
+        return marked_pins(self.history) if self.window is None else self.window.pins.pins
+
+    def _globs(self) -> list[str]:
+        """What may not be written, each glob once."""
+        own = (pin.protect for pin in self._pins() if pin.protect)
+        return [*dict.fromkeys((*own, *self.setup.grant.protect))]
