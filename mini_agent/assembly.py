@@ -27,7 +27,7 @@ from .interrupts import Interrupts
 from .loop import MAX_STEPS, Agent
 from .messages import Message
 from .models.base import ParentModel
-from .subagents.orders import Limits
+from .subagents.orders import ChildLimits
 from .texts import Texts
 from .tokens import estimator
 from .tools import NAMES, standard_tools
@@ -55,7 +55,7 @@ class Grant:
     protect: Sequence[str] = ()
     steps: int = MAX_STEPS
     tokens: int | None = None
-    children: Limits | None = None
+    children: ChildLimits | None = None
     is_child: bool = False
 
 

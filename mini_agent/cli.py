@@ -151,7 +151,7 @@ def _run(options: argparse.Namespace) -> int:
     from .governance import govern
     from .interrupts import Interrupts
     from .runner import run_task
-    from .subagents.orders import Limits
+    from .subagents.orders import ChildLimits
     from .tasks import load_task
     from .tools.workspace import Workspace
     from .trace import TraceFile, trace_folder
@@ -167,7 +167,7 @@ def _run(options: argparse.Namespace) -> int:
         elif task.delegates:  # the traces of sub-agents, gone when the run is
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="mini-agent-")))
         grant = Grant(steps=options.max_steps,
-                      children=Limits(depth=options.depth) if task.delegates else None)
+                      children=ChildLimits(depth=options.depth) if task.delegates else None)
         setup = Setup(options.workspace, task.model(), grant, sinks,
                       interrupts=stack.enter_context(Interrupts()))
         outcome = run_task(task, setup, governance, folder)

@@ -33,7 +33,7 @@ from mini_agent.lab.look import counted_by
 from mini_agent.lab.steps import steps_of_trace, views
 from mini_agent.loop import Outcome
 from mini_agent.messages import text_of
-from mini_agent.subagents.orders import Limits
+from mini_agent.subagents.orders import ChildLimits
 from mini_agent.subagents.trails import child_trace
 from mini_agent.tasks import Task, load_task
 from mini_agent.trace import Trace, TraceFile, read_trace, trace_folder
@@ -97,7 +97,7 @@ def run(task: Task, path: Path, policy: str = "") -> tuple[Outcome, Trace]:
     shutil.rmtree(trace_folder(path), ignore_errors=True)
     with demo("m4") as (_, play), TraceFile(path) as file:
         outcome = play(task, [file], govern(task, policy), trace_folder(path),
-                       grant=Grant(children=Limits() if task.delegates else None))
+                       grant=Grant(children=ChildLimits() if task.delegates else None))
     return outcome, read_trace(path)
 
 

@@ -24,7 +24,7 @@ from mini_agent.loop import DONE, Outcome
 from mini_agent.messages import Message, call
 from mini_agent.models.base import Reply
 from mini_agent.session import Session, begin, resume
-from mini_agent.subagents.orders import Limits
+from mini_agent.subagents.orders import ChildLimits
 from mini_agent.trace import Record, TraceFile, read_trace
 
 from .sessions import Counter, Speaker, counting
@@ -114,7 +114,7 @@ class Marks(list[int]):
 def open_session(scenario: Scenario, folder: Path, file: TraceFile, model: Speaker,
                  sinks: tuple[Any, ...] = ()) -> Session:
     """The session of the trace, or a new one where nothing whole was written yet."""
-    setup = Setup(folder, model, Grant(shell=True, children=Limits()), sinks,
+    setup = Setup(folder, model, Grant(shell=True, children=ChildLimits()), sinks,
                   extra=[Counter(Marks(folder))])
     records = read_trace(file.path).records
     model.replies = [*scenario.replies[sum(answers(record) for record in records):]]

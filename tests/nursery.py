@@ -18,7 +18,7 @@ from mini_agent.messages import Message
 from mini_agent.models.scripted import ScriptedModel
 from mini_agent.runner import run_task
 from mini_agent.subagents.crew import crew_tools
-from mini_agent.subagents.orders import Limits
+from mini_agent.subagents.orders import ChildLimits
 from mini_agent.subagents.starting import Home
 from mini_agent.tasks import load_task
 from mini_agent.texts import Texts
@@ -60,7 +60,7 @@ class NurseryTest(FolderTest):
         self.workspace.mkdir()
         self.run_folder = self.folder / "run.d"
 
-    def real(self, *replies: dict[str, Any], limits: Limits = Limits(),
+    def real(self, *replies: dict[str, Any], limits: ChildLimits = ChildLimits(),
              **fields: Any) -> tuple[Outcome, list[Record]]:
         """A run whose children are what they are for everybody."""
         task = load_task(self.write_task(replies=list(replies), **{"policy": "none", **fields}))
@@ -69,7 +69,7 @@ class NurseryTest(FolderTest):
         outcome = run_task(task, setup, govern(task), self.run_folder)
         return outcome, records
 
-    def fake(self, program: str, *calls: dict[str, Any], limits: Limits = Limits(),
+    def fake(self, program: str, *calls: dict[str, Any], limits: ChildLimits = ChildLimits(),
              window: int | None = None, pins: Sequence[Pin] = (),
              children: Mapping[str, Any] = MappingProxyType({}),
              ) -> tuple[list[Message], list[Record]]:

@@ -11,20 +11,21 @@ import uuid
 
 from mini_agent.messages import pairing_faults
 from mini_agent.subagents.endings import STATUSES, heard
-from mini_agent.subagents.orders import Limits, Order, clashes
+from mini_agent.subagents.orders import ChildLimits, Order, clashes
 from mini_agent.subagents.processes import Heard
 from mini_agent.texts import Texts
 
 from .nursery import GOOD, NurseryTest, delegate, running_with, says
 from .support import payloads
 
-QUICK = Limits(seconds=.4)
+QUICK = ChildLimits(seconds=.4)
 
 
 class FaultTest(NurseryTest):
     """Children that are killed, hang, flood, print binary or say what makes no sense."""
 
-    def failed(self, program: str, code: str, words: str, limits: Limits = Limits()) -> None:
+    def failed(self, program: str, code: str, words: str,
+               limits: ChildLimits = ChildLimits()) -> None:
         """One such child: its code and words, a run that ends well, no process left."""
         mark = f"NURSERY={uuid.uuid4()}"
         os.environ["NURSERY"] = mark.partition("=")[2]
@@ -216,7 +217,7 @@ class BatchTest(NurseryTest):
                    "    return n\n"
                    "n = count(1); time.sleep(.05); count(-1)\n"
                    f"print(json.dumps({{**{GOOD!r}, 'text': str(n)}}))")
-        results, _ = self.fake(program, *[delegate()] * 5, limits=Limits(at_once=2))
+        results, _ = self.fake(program, *[delegate()] * 5, limits=ChildLimits(at_once=2))
         self.assertLessEqual(max(int(r["content"][-1]) for r in results), 2)
 
     def test_two_children_that_would_write_the_same_path_are_refused(self) -> None:
@@ -268,7 +269,7 @@ class BatchTest(NurseryTest):
 
     def test_a_reply_may_start_so_many_and_no_more(self) -> None:
         """What is beyond the limit is refused, the rest runs."""
-        results, _ = self.fake(says(GOOD), *[delegate()] * 4, limits=Limits(batch=2))
+        results, _ = self.fake(says(GOOD), *[delegate()] * 4, limits=ChildLimits(batch=2))
         self.assertEqual([None, None, "TOO_MANY_CHILDREN", "TOO_MANY_CHILDREN"],
                          [result.get("error", {}).get("code") for result in results])
 

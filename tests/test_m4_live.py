@@ -18,7 +18,7 @@ from mini_agent.models.base import Reply
 from mini_agent.models.connect import Options, connect
 from mini_agent.models.scripted import ScriptedModel
 from mini_agent.session import begin
-from mini_agent.subagents.orders import Limits
+from mini_agent.subagents.orders import ChildLimits
 from mini_agent.texts import Texts
 from mini_agent.tools import NAMES, READERS
 from mini_agent.tools.workspace import Workspace
@@ -43,7 +43,7 @@ class LiveTest(FolderTest):
         file = TraceFile(self.folder / "s.jsonl")
         with FakeServer(*answers) as server, file:
             model = connect(Options("openai", server.url, "m", KEY, stream=False), {})
-            session = begin(Setup(self.folder, model, Grant(children=Limits())), file,
+            session = begin(Setup(self.folder, model, Grant(children=ChildLimits())), file,
                             governed_by(find_policy("clip"), 20_000), "Ask somebody.")
             outcome = session.turn("Ask somebody.")
             session.finish(outcome)
@@ -71,7 +71,7 @@ class SessionTest(FolderTest):
         """On resume: an end record, a result for the call, the next child is number 2."""
         asked = {"tool_calls": [delegate()], "children": {"0": {"replies": [{"content": "hi"}]}}}
         model = ScriptedModel([asked, {"content": "done"}])
-        setup = Setup(self.folder, model, Grant(children=Limits()))
+        setup = Setup(self.folder, model, Grant(children=ChildLimits()))
         with TraceFile(self.folder / "s.jsonl") as file:
             session = begin(setup, file, governed_by(find_policy("clip"), 20_000), "Go.")
             self.assertTrue(session.turn("Go.").done)
@@ -81,7 +81,7 @@ class SessionTest(FolderTest):
         again = Speaker([Reply("", (call("d", "delegate", {"task": "x"}),)), Reply("done")])
         again.for_child = model.for_child  # type: ignore[attr-defined]
         session, file = taken_up(self.folder / "s.jsonl", again,
-                                 grant=Grant(children=Limits()))
+                                 grant=Grant(children=ChildLimits()))
         with file:
             self.assertTrue(session.finish(session.turn("Once more.")).done)
         ends = payloads(self.records(), "subagent_end")
@@ -93,7 +93,8 @@ class SessionTest(FolderTest):
         """Nobody would see them; a session that asks nobody may give them."""
         def names(tools: Sequence[str] = NAMES, **options: Any) -> list[str]:
             with TraceFile(self.folder / "s.jsonl") as file:
-                setup = Setup(self.folder, Speaker(), Grant(tools, children=Limits()), **options)
+                setup = Setup(self.folder, Speaker(), Grant(tools, children=ChildLimits()),
+                              **options)
                 session = begin(setup, file, governed_by(find_policy("clip"), 20_000), "Go.")
                 declared = session.agent.tools.declarations()
             order, = (tool for tool in declared if tool["name"] == "delegate")

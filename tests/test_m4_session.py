@@ -10,7 +10,7 @@ from typing import Any
 
 from mini_agent.errors import TaskFileError
 from mini_agent.messages import pairing_faults
-from mini_agent.subagents.orders import Limits
+from mini_agent.subagents.orders import ChildLimits
 from mini_agent.tasks import load_task
 from mini_agent.trace import Record, read_trace
 
@@ -254,7 +254,7 @@ class EndingTest(NurseryTest):
         deepest = script({"tool_calls": [delegate()]}, {"content": "from below"})
         middle = script(asked(delegate("deeper"), deepest), {"content": "from the middle"})
         outcome, records = self.real(
-            asked(delegate(tools=["delegate"]), middle), END, limits=Limits(depth=2))
+            asked(delegate(tools=["delegate"]), middle), END, limits=ChildLimits(depth=2))
         self.assertTrue(outcome.done)
         below = self.run_folder / "children" / "1.d" / "children" / "1.jsonl"
         self.assertEqual(["UNKNOWN_TOOL"], [
@@ -267,7 +267,7 @@ class EndingTest(NurseryTest):
             {"tool_calls": [delegate(tools=["run_command"]), delegate(writes=["b.txt"]),
                             delegate(writes=["a/x.txt"])]}, END)
         self.real(asked(delegate(tools=["delegate", "write_file"], writes=["a"]), middle), END,
-                  limits=Limits(depth=2))
+                  limits=ChildLimits(depth=2))
         records = read_trace(self.run_folder / "children" / "1.jsonl").records
         self.assertEqual(["BAD_ARGUMENTS", "WRITE_NOT_GIVEN", "CHILD_MODEL_ERROR"],
                          [told["code"] for told in payloads(records, "tool_result")])

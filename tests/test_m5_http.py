@@ -7,7 +7,7 @@ import unittest
 from mini_agent.errors import EndpointError, MiniAgentError, PromptTooLongError
 from mini_agent.messages import user
 from mini_agent.models.connect import Options, connect
-from mini_agent.models.http import Limits
+from mini_agent.models.http import RequestLimits
 from tests.fake_server import (BAD_KEY, LOADING, OVERLOADED, RATE_LIMIT, Answer, FakeServer, blocks,
                                call_part, chat, messages_events, part, plain, stream, usage_part)
 
@@ -29,7 +29,7 @@ class Case(unittest.TestCase):
                 {}, on_text=shown.append, on_retry=lambda **retry: retries.append(retry),
                 sleep=waits.append, chance=lambda: 0.5, **({"clock": clock} if clock else {}),
                 **({"date": lambda: date} if date else {}))
-            model.http.limits = limits or Limits(read=read)
+            model.http.limits = limits or RequestLimits(read=read)
             try:
                 outcome = model.complete([user("hello")], [])
             except MiniAgentError as error:
@@ -167,14 +167,14 @@ class BrokenAnswerTests(Case):
         ticks = iter(range(0, 10_000, 100))
         answer = stream(*[part(content="x")] * 50, end="close")
         error, retries, sent, _ = self.ask(answer, HI, clock=lambda: next(ticks),
-                                           limits=Limits(whole=1_000))
+                                           limits=RequestLimits(whole=1_000))
         self.assertEqual((error.status, retries, len(sent)), ("timeout", [], 1))
 
     def test_a_line_that_drips_ends_at_the_whole_limit(self):
         """Bytes come in time, but no line does: the clock is looked at for each piece."""
         ticks = iter(range(0, 10_000, 100))
         error, retries, sent, _ = self.ask(stream(*[b"x"] * 50), HI, clock=lambda: next(ticks),
-                                           limits=Limits(whole=1_000))
+                                           limits=RequestLimits(whole=1_000))
         self.assertEqual((error.status, retries, len(sent)), ("timeout", [], 1))
 
     def test_a_malformed_part_is_not_skipped(self):
@@ -249,7 +249,7 @@ class BrokenAnswerTests(Case):
 
     def test_an_answer_without_end_is_left(self):
         """A line longer than the limit, or a body longer than its own."""
-        for limits in (Limits(line=200), Limits(answer=300)):
+        for limits in (RequestLimits(line=200), RequestLimits(answer=300)):
             error, retries, _, _ = self.ask(stream(part(content="x" * 400), part("stop")), HI,
                                             limits=limits)
             self.assertEqual((error.status, retries), ("broken", []))

@@ -17,7 +17,7 @@ from mini_agent.chat.screen import Screen, Style
 from mini_agent.lab.progress import ProgressLine
 from mini_agent.live import commands
 from mini_agent.models.base import Reply
-from mini_agent.models.http import Limits
+from mini_agent.models.http import RequestLimits
 from tests.fake_server import plain
 from tests.sessions import Counter, Speaker, counting, started, taken_up
 from tests.support import FolderTest
@@ -147,11 +147,11 @@ class WaitingTest(Case):
         for seed in range(8):
             with self.subTest(seed=seed):
                 _, retries, sent, _ = self.ask(*[plain(RATE_LIMIT, 429)] * 6, HI,
-                                               clock=jumping(seed), limits=Limits(retries=3))
+                                               clock=jumping(seed), limits=RequestLimits(retries=3))
                 self.assertEqual(len(retries) + 1, len(sent))
                 self.assertLessEqual(len(retries), 3)
                 for retry in retries:
-                    self.assertTrue(0 <= retry["wait"] <= Limits().longest_wait)
+                    self.assertTrue(0 <= retry["wait"] <= RequestLimits().longest_wait)
 
     def test_dates_of_any_year_are_no_wait_or_a_bounded_one(self) -> None:
         """The endpoint's clock is wrong: its own date is what it is held against."""

@@ -17,7 +17,7 @@ from ..assembly import Grant, Setup
 from ..errors import UsageError
 from ..messages import calls_of
 from ..runner import run_task
-from ..subagents.orders import Limits
+from ..subagents.orders import ChildLimits
 from ..subagents.trails import family_of
 from ..tasks import load_task
 from ..tools import NAMES
@@ -45,7 +45,7 @@ def run_in_copy(path: str, workspace: str = "", named: bool = True) -> list[Sess
         _copy(workspace, copy)
         trace, trusted = Path(folder) / "run.jsonl", bool(workspace and named)
         grant = Grant(NAMES if trusted else HARMLESS,
-                      children=Limits() if task.delegates else None)
+                      children=ChildLimits() if task.delegates else None)
         with TraceFile(trace) as file:
             outcome = run_task(task, Setup(copy, task.model(), grant, [file]),
                                folder=trace_folder(trace))

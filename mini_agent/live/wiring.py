@@ -25,7 +25,7 @@ from ..meter import Prices, prices
 from ..models.base import Model, ParentModel
 from ..models.connect import Options, connect
 from ..session import Session, begin, resume
-from ..subagents.orders import Limits
+from ..subagents.orders import ChildLimits
 from ..tasks import load_task
 from ..texts import Texts
 from ..tools import NAMES, READERS
@@ -54,7 +54,7 @@ class Wiring:
         permission = Permission(Workspace(options.workspace), self._keyboard, screen, narrator,
                                 self._texts, options.yes, options.read_only)
         grant = Grant(READERS if options.read_only else NAMES, shell=True, steps=options.max_steps,
-                      children=Limits(depth=options.depth) if options.sub_agents else None)
+                      children=ChildLimits(depth=options.depth) if options.sub_agents else None)
         self._setup = Setup(options.workspace, self._model(""), grant, [narrator],
                             permit=permission, incoming=self._keyboard.typed,
                             interrupts=self.interrupts)

@@ -17,7 +17,7 @@ from ..errors import UsageError
 from ..texts import Texts
 from .anthropic import Messages
 from .endpoint import Endpoint, check_key, check_url
-from .http import Http, Limits, OnRetry, silent
+from .http import Http, OnRetry, RequestLimits, silent
 from .live import LiveModel, RequestOptions, Show, Spent, Wire
 from .openai import ChatCompletions
 
@@ -54,7 +54,9 @@ def connect(options: Options, environ: Mapping[str, str], *, texts: Texts = Text
     `time` is handed to `Http`: clock, sleep, chance. Raises `UsageError`.
     """
     endpoint, wire = find_endpoint(options, environ)
-    limits = Limits() if options.timeout is None else replace(Limits(), read=options.timeout)
+    limits = RequestLimits()
+    if options.timeout is not None:
+        limits = replace(limits, read=options.timeout)
     request = RequestOptions(options.max_tokens, options.window, options.stream,
                              options.keep_reasoning, options.extra)
     return LiveModel(Http(endpoint, limits, on_retry=on_retry, **time), wire, request, texts,

@@ -26,7 +26,7 @@ REFUSAL = 100_000  # bytes of a refusal that are read
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestLimits:
     """Seconds and bytes. `retries` are tries behind the first one.
 
     `read` is the longest silence, before the first byte or between two, `whole` the time
@@ -70,7 +70,7 @@ def silent(*, attempt: int, status: int | str, wait: float) -> None:
 class Http:
     """An endpoint to post to."""
 
-    def __init__(self, endpoint: Endpoint, limits: Limits = Limits(), *,
+    def __init__(self, endpoint: Endpoint, limits: RequestLimits = RequestLimits(), *,
                  clock: Callable[[], float] = time.monotonic,
                  date: Callable[[], float] = time.time,
                  sleep: Callable[[float], None] = time.sleep,

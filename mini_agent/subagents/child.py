@@ -28,7 +28,7 @@ from ..texts import LANGUAGES, Texts
 from ..tools.schema import COUNT, OBJECT, TEXT, faults, list_of, object_of, one_of
 from ..trace import Record, TraceFile, trace_folder
 from .endings import Ending, Numbers, ending_of, written
-from .orders import NAME, Limits
+from .orders import NAME, ChildLimits
 from .processes import leave_with_parent
 
 _PIN = {"text": TEXT, "kind": one_of(KINDS), "protect": TEXT}
@@ -118,7 +118,7 @@ def run_request(request: Mapping[str, Any]) -> Ending:
         request["tools"], writes=request["writes"],
         protect=[pin["protect"] for pin in request["pins"] if pin["protect"]],
         steps=request["steps"], tokens=request["tokens"], is_child=True,
-        children=Limits(depth=request["depth"]) if NAME in request["tools"] else None)
+        children=ChildLimits(depth=request["depth"]) if NAME in request["tools"] else None)
     with TraceFile(trace) as file:
         setup = Setup(Path(request["workspace"]), model_of(request["model"], texts), grant,
                       sinks=[file, tally], extra=[give_up])

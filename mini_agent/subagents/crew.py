@@ -26,7 +26,7 @@ from ..tools.guard import Guard
 from ..tools.output import clip
 from ..trace import Tracer, trace_folder
 from .endings import Ending
-from .orders import NAME, Limits, Order, clashes, make_order, parameters
+from .orders import NAME, ChildLimits, Order, clashes, make_order, parameters
 from .processes import ChildProcess
 from .starting import Child, Home, child_environment, request_line, this_program
 from .trails import ReadChild, child_trace, counted, record_end
@@ -42,7 +42,7 @@ class Crew:
 
     home: Home
     tracer: Tracer
-    limits: Limits = Limits()
+    limits: ChildLimits = ChildLimits()
     count: int = 0
     waiting: AbstractContextManager[Any] = nullcontext()
     command: Sequence[str] = field(default_factory=this_program)
@@ -184,7 +184,7 @@ def _refuse(error: ToolError) -> str:
     raise error
 
 
-def crew_tools(home: Home, tracer: Tracer, limits: Limits, **more: Any) -> list[Tool]:
+def crew_tools(home: Home, tracer: Tracer, limits: ChildLimits, **more: Any) -> list[Tool]:
     """The tools of an agent that may start sub-agents; `more` are further fields of `Crew`."""
     crew = Crew(home, tracer, limits, **more)
     return [crew, ReadChild(home.folder, lambda: crew.count, home.workspace.texts,

@@ -25,7 +25,7 @@ NAME = "delegate"
 
 
 @dataclass(frozen=True)
-class Limits:
+class ChildLimits:
     """What children may take. `depth`: generations below this agent; `at_once`: children
     that run at the same time; `batch`: of one reply. `steps`, `tokens` (of all requests
     together) and `seconds` are the most that one child can be given, and what it gets
@@ -70,7 +70,7 @@ class Order:
         return "\n\n".join(parts)
 
 
-def parameters(tools: Sequence[str], limits: Limits, texts: Texts) -> dict[str, Any]:
+def parameters(tools: Sequence[str], limits: ChildLimits, texts: Texts) -> dict[str, Any]:
     """The schema of `delegate` for an agent that can give these tools."""
     def listed(name: str, items: dict[str, Any]) -> dict[str, Any]:
         return {"type": "array", "items": items, "description": texts(f"arg_child_{name}")}
@@ -88,7 +88,7 @@ def parameters(tools: Sequence[str], limits: Limits, texts: Texts) -> dict[str, 
 
 
 def make_order(arguments: Mapping[str, Any], given: Sequence[str], may_write: Sequence[str] | None,
-               limits: Limits, workspace: Workspace) -> Order:
+               limits: ChildLimits, workspace: Workspace) -> Order:
     """The order that the checked arguments of a call ask for.
 
     `given` are the tools that can be given, `may_write` the paths that the parent itself

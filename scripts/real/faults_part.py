@@ -8,7 +8,7 @@ from pathlib import Path
 from mini_agent.errors import EndpointError, PromptTooLongError
 from mini_agent.messages import user
 from mini_agent.models.connect import Options, connect
-from mini_agent.models.http import Limits
+from mini_agent.models.http import RequestLimits
 from mini_agent.models.live import LiveModel
 
 from .parts import Report, environment, fetch, free_port, served
@@ -61,7 +61,7 @@ def meet(provider: str, base: str, url: str, report: Report) -> None:
     """Every fault once, with a request of its own each."""
     model = connect(Options(provider=provider, base_url=base, model="gpt-4o-mini",
                             api_key="sk-not-a-real-key"), {})
-    model.http.limits = Limits(read=1.0, first_wait=.2)
+    model.http.limits = RequestLimits(read=1.0, first_wait=.2)
     for name, behaviors in PASSING:
         fetch(f"{url}/_llmock/scenario", {"behaviors": behaviors})
         reply = model.complete([user(f"say something: {name}")], [])
