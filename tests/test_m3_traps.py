@@ -433,17 +433,14 @@ class PartsTest(unittest.TestCase):
         self.asked([assistant("a", opaque={"anthropic": {"signature": "c2ln"}})], model)
         self.assertEqual(([assistant("a")], "nine"), model.asked[0])
 
-    def test_side_by_side_gives_the_same_as_one_after_another(self) -> None:
-        """With workers the texts, and the notes for the record, are in the same order."""
-        history = rounds(40, "z" * 9_000)
-        lives = []
-        for workers in (1, 4):
-            made = Summariser(Says(), history, workers=workers)
-            lives.append((made.gather(range(80), "note").text(), made.take(applied=True)))
-        self.assertEqual(*lives)
-        made = Summariser(Says("", "fine"), history, workers=2)
+    def test_no_part_is_asked_for_behind_a_failure(self) -> None:
+        """A second part without a text: a third is not paid for, and both are recorded."""
+        model = Says("fine", "", "never")
+        made = Summariser(model, rounds(40, "z" * 9_000))
         with self.assertRaises(StrategyError):
-            made.gather(range(80), "note").text()
+            made.gather(range(80), "note")
+        self.assertEqual(["never"], model.answers)
+        self.assertEqual(["fine", ""], [note["output"] for note in made.take(applied=False)])
 
 
 class PolicyTest(unittest.TestCase):

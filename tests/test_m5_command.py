@@ -10,7 +10,6 @@ import pty
 import random
 import re
 import select
-import signal
 import struct
 import subprocess
 import sys
@@ -27,7 +26,7 @@ from mini_agent.cli import is_request, main, parsed
 from mini_agent.errors import UsageError
 from mini_agent.trace import read_trace
 from tests.fake_server import (BAD_KEY, Answer, FakeServer, call_part, chat, part, plain, stream,
-                               tool_calls, usage_part)
+                               usage_part)
 from tests.support import ROOT, FolderTest, listening
 
 PRESSES = 25  # of Ctrl-C at random moments

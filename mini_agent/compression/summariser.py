@@ -9,7 +9,7 @@ asked for again. What this module leaves out: which messages, and what for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from operator import is_, itemgetter
@@ -44,15 +44,13 @@ class Answer:
 class Summariser:
     """Asks the model, and keeps what was asked until the window has recorded it.
 
-    `workers`: how many parts are asked for side by side; more than 1 only for a
-    model whose answers do not depend on their order. `focus` is what a user who
-    compresses by hand wants to keep: the model is told it as that user's words.
+    `focus` is what a user who compresses by hand wants to keep: the model is told it as
+    that user's words. Parts are asked for one after another: an interrupt is only let
+    through to the main thread, and replies and records have an order.
     """
 
-    def __init__(self, model: Model, history: Sequence[Message], texts: Texts = Texts(),
-                 workers: int = 1) -> None:
+    def __init__(self, model: Model, history: Sequence[Message], texts: Texts = Texts()) -> None:
         self._model, self._history, self._texts = model, history, texts
-        self._workers = workers
         self.focus = ""
         self._limit = PART_CHARS
         self._parts = Parts(history)
@@ -87,7 +85,7 @@ class Summariser:
         firm = [] if self.focus else self._firm.setdefault(form, [])
         del firm[sum(takewhile(bool, map(is_, map(itemgetter(0), firm), wanted))):]
         texts = [text for _, text in firm]
-        answers = list(self._map(wanted[len(firm):], form))
+        answers = self._answers(wanted[len(firm):], form)
         for answer in answers:
             self._asked += answer.notes
         for part, answer in zip(wanted[len(firm):], answers):
@@ -98,19 +96,14 @@ class Summariser:
                 firm.append((part, answer.text))
         return texts
 
-    def _map(self, parts: Sequence[Part], form: str) -> Iterator[Answer]:
+    def _answers(self, parts: Sequence[Part], form: str) -> list[Answer]:
         """An answer for each part, in order; none is asked for behind a failure."""
-        if self._workers > 1 and len(parts) > 1:
-            from concurrent.futures import ThreadPoolExecutor  # who waits for a model has the time
-
-            with ThreadPoolExecutor(self._workers) as pool:
-                yield from pool.map(lambda part: self._answer(part, form), parts)
-            return
+        answers: list[Answer] = []
         for part in parts:
-            answer = self._answer(part, form)
-            yield answer
-            if answer.error is not None:
-                return
+            answers.append(self._answer(part, form))
+            if answers[-1].error is not None:
+                break
+        return answers
 
     def learn(self, note: Note) -> None:
         """What a `model_summarize` record of an applied summary says is known from now on."""
@@ -164,7 +157,7 @@ class Summariser:
         whole = sum(min(self._limit, self._parts.size(index)) for index in part)
         half = min(self._limit, whole) // 2
         self._limit = max(LEAST_CHARS, min(half, 2 * window) if window else half)
-        answers = list(self._map(Parts(self._history).cut(part, self._limit), form))
+        answers = self._answers(Parts(self._history).cut(part, self._limit), form)
         return Answer(merge([answer.text for answer in answers], self._texts("said_none")),
                       (refused, *(note for answer in answers for note in answer.notes)),
                       answers[-1].error)
