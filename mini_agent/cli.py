@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from .columns import WIDTH, write_rows
 from .errors import DONE, FAILED, INTERRUPTED, WRONG_USE, MiniAgentError, UsageError
-from .hostile import open_streams, printable
+from .hostile import escaped, open_streams
 from .lab.commands import add_commands as lab_commands
 from .live.commands import add_commands as live_commands
 from .live.commands import limit, report
@@ -69,7 +69,7 @@ def guarded(run: Callable[[], int]) -> int:
         sys.stdout.flush()
         return status
     except MiniAgentError as error:
-        print(f"mini-agent: {printable(str(error))}", file=sys.stderr)
+        print(f"mini-agent: {escaped(str(error))}", file=sys.stderr)
         return WRONG_USE if isinstance(error, UsageError) else FAILED
     except MemoryError:
         print("mini-agent: there is not enough memory for this", file=sys.stderr)
@@ -82,7 +82,7 @@ def guarded(run: Callable[[], int]) -> int:
         return DONE
     except OSError as error:  # a path that cannot be one, or results that cannot be written
         _flush_nowhere()
-        place = printable(str(error.filename or "standard output"))
+        place = escaped(str(error.filename or "standard output"))
         print(f"mini-agent: {place}: {error.strerror or error}", file=sys.stderr)
         return WRONG_USE if error.filename else FAILED
 

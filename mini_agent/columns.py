@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TextIO
 
-from .hostile import printable
+from .hostile import escaped
 
 WIDTH = 80   # columns of a text for people where no terminal says how many it has
 FIRST = 24   # columns of the first cell of a row on a terminal; a longer one is cut
@@ -90,7 +90,7 @@ def write_rows(rows: Iterable[str], stream: TextIO, indent: int = 4) -> None:
     """Each row on a line of its own, without control characters; on a terminal `hung`."""
     columns = columns_of(stream)
     for row in rows:
-        stream.writelines(f"{line}\n" for line in hung(printable(row), columns, indent))
+        stream.writelines(f"{line}\n" for line in hung(escaped(row), columns, indent))
 
 
 @dataclass

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from string import Template
-from xml.sax.saxutils import escape
 
 ROWS, COLUMN = 12, 4  # lines of a terminal chart, characters a step
 

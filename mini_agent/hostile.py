@@ -1,69 +1,110 @@
-"""Milestone 1: JSON and text from outside, made harmless where they come in or go out.
+"""Milestone 1: text from outside, made harmless on its way to whoever reads it next.
 
-JSON has no NaN, no Infinity and no 1e999, and nothing here needs a hundred levels: what
-Python's own parser would take is refused or becomes text, so that it cannot get into a
-trace. What goes to a terminal is shown, never obeyed.
+Text of a user, a model, a file, a command or an endpoint may hold lone surrogates, escapes
+that a terminal obeys, marks that turn the direction of writing, letters that cannot be
+seen. What has to become of these depends on where the text goes:
+
+| goes to | function | what cannot be shown |
+|---|---|---|
+| history, trace, page | `clean` | lone surrogates are U+FFFD, everything else stays |
+| a model, as a tool's result | `clean_output` | is taken out, as a terminal would have drawn it |
+| into a sentence of ours | `one_line` | the same, on one line and cut |
+| a terminal, while a model speaks | `without_controls` | is taken out, piece by piece |
+| a terminal, as a row of ours | `escaped` | stands as its escape, so that it can be found |
+| a person, who has to judge | `exposed` | the same, with all that is drawn as nothing |
+| HTML, SVG | `html.escape` | (only what would be markup matters there) |
+| JSON inside a script element | `lab.page.embedded` | (only what would end the element) |
+
+Left out: JSON that is none (`strict_json.py`), keys (`models/endpoint.py`), the path of the
+workspace (`tools/workspace.py`).
 """
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import sys
-from typing import Any
 
-DEEPEST = 100  # levels of nesting; Python's own limit differs by version
+SHOWN_LIMIT = 200  # characters of somebody else's text that are repeated in a sentence
 
-
-def _finite(text: str) -> float | str:
-    value = float(text)
-    return text if value in (float("inf"), float("-inf")) else value
-
-
-_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=str)
-
-
-def too_deep(value: Any, levels: int = DEEPEST) -> bool:
-    """Whether objects and lists stand in one another more than so many levels deep."""
-    level: list[Any] = [[value]]
-    for _ in range(levels + 1):
-        level = [child for item in level for child in (
-            item.values() if isinstance(item, dict) else item) if isinstance(child, (dict, list))]
-        if not level:
-            return False
-    return True
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# Every escape is removed, a broken one too: up to the end of its line at most,
+# so that an escape without an end cannot hide the rest of the output.
+_ESCAPE = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"                       # colours, cursor
+    "|\x1b[\\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)?"  # titles, links
+    "|\x1b[ -/]*[0-~]?")
+_OVERSTRIKE = re.compile("[^\n]\b")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_DIRECTION = re.compile("[\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+_BREAK = re.compile("[\r\n\t\u2028\u2029]+")
+# Letters that nothing is drawn for, and what picks a variant.
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+                     "\U000e0100-\U000e01ef]")
 
 
-def decode(text: str, start: int = 0) -> tuple[Any, int]:
-    """One JSON value from `start` on and the index behind it; ValueError if none.
+def clean(text: str | None) -> str:
+    """Text as it may enter a history: None is "", lone surrogates are U+FFFD."""
+    if text is None:
+        return ""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
-    Numbers that JSON has not become their own text.
+
+def clean_output(text: str | None) -> str:
+    """Text as a reader of a terminal would have seen it; cleaning twice is cleaning once.
+
+    Escapes and control characters are removed (tab and newline stay), and of a
+    line drawn over itself with carriage returns the last state is kept.
     """
-    try:
-        value, end = _DECODER.raw_decode(text, start)
-    except RecursionError:
-        raise ValueError("nested too deep") from None
-    if text.count("[", start, end) + text.count("{", start, end) > DEEPEST and too_deep(value):
-        raise ValueError("nested too deep")
-    return value, end
+    text = clean(text)
+    if "\x1b" in text or "\x9b" in text:
+        text = _ESCAPE.sub("", text)
+    if "\b" in text:
+        text = _OVERSTRIKE.sub("", text)
+    if "\r" in text:
+        text = "\n".join(_last_state(line) for line in text.split("\n"))
+    return _CONTROL.sub("", text)
 
 
-def loads(text: str) -> Any:
-    """The one JSON value of a text. Raises what `json.loads` does, and ValueError for one
-    that is nested too deep or has a number of thousands of digits."""
-    start = len(text) - len(text.lstrip(" \t\r\n"))
-    value, end = decode(text, start)
-    if rest := text[end:].lstrip(" \t\r\n"):
-        raise json.JSONDecodeError("Extra data", text, len(text) - len(rest))
-    return value
+def _last_state(line: str) -> str:
+    """What is left on the screen of a line with carriage returns."""
+    states = [state for state in line.split("\r") if state]
+    return states[-1] if states else ""
 
 
-def printable(text: str) -> str:
-    """Text without control characters: each stands as its escape."""
+def one_line(text: str, limit: int | None = SHOWN_LIMIT) -> str:
+    """`clean_output` without line breaks, at most `limit` characters and a mark."""
+    text = clean_output(_BREAK.sub(" ", text))
+    return text if limit is None or len(text) <= limit else text[:limit] + "..."
+
+
+def without_controls(text: str) -> str:
+    """Text that a terminal can only show: without escapes, control characters and marks
+    that turn the direction of writing. Tab and newline stay."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _DIRECTION.sub("", _CONTROL.sub("", _ESCAPE.sub("", text)))
+
+
+def escaped(text: str) -> str:
+    """A row in which each control character stands as its escape, newlines too. Tab stays."""
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() or char == "\t" else
-                   char.encode("unicode_escape").decode("ascii") for char in text)
+    return "".join(letter if letter.isprintable() or letter in "\t\u3000" else _escape(letter)
+                   for letter in text)
+
+
+def exposed(text: str) -> str:
+    """`escaped` for each line, and for every letter that cannot be seen; a tab is 4 blanks.
+
+    For what a person has to judge before it is done.
+    """
+    rows = "\n".join(map(escaped, text.replace("\t", "    ").split("\n")))
+    return _UNSEEN.sub(lambda found: _escape(found[0]), rows)
+
+
+def _escape(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii")
 
 
 def open_streams() -> None:

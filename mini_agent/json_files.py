@@ -15,8 +15,8 @@ from typing import Any
 
 from .disk import read_file
 from .errors import TaskFileError
-from .hostile import loads
 from .messages import clean_json
+from .strict_json import loads
 from .texts import Texts
 from .tools.schema import faults
 

@@ -11,26 +11,18 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from .hostile import DEEPEST, too_deep
+from .hostile import clean
+from .strict_json import DEEPEST, too_deep
 
 Message = dict[str, Any]
 Call = dict[str, Any]
 
 ROLES = ("system", "user", "assistant", "tool")
 MAX_DEPTH = DEEPEST - 10  # levels of arguments: in a trace, a record stands around them
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def clean(text: str | None) -> str:
-    """Text as it may enter a history: None is "", lone surrogates are U+FFFD."""
-    if text is None:
-        return ""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def clean_json(value: Any) -> Any:

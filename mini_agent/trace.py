@@ -19,9 +19,10 @@ from typing import Any
 
 from .disk import make_folder, read_file
 from .errors import TraceError, UsageError
-from .hostile import loads
+from .hostile import clean
 from .locks import lock
-from .messages import Message, clean, clean_json
+from .messages import Message, clean_json
+from .strict_json import loads
 
 FORMAT = 1
 Record = dict[str, Any]

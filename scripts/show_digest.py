@@ -15,7 +15,7 @@ from fresh import ROOT
 
 from mini_agent.cli import Parser, guarded
 from mini_agent.compression.budget import window_tokens
-from mini_agent.hostile import printable
+from mini_agent.hostile import escaped
 from mini_agent.lab.extremes import check_names, lab_policy
 from mini_agent.lab.recording import Recording
 from mini_agent.lab.replay import Moment, Trial, replay
@@ -53,7 +53,7 @@ def main() -> int:
         print(f"at {options.window} tokens nothing gave way to a digest: give a smaller --window",
               file=sys.stderr)
         return 2
-    print("\n".join(map(printable, text.split("\n"))))
+    print("\n".join(map(escaped, text.split("\n"))))
     return 0
 
 

@@ -13,10 +13,12 @@ from pathlib import Path
 from unittest import mock
 
 from mini_agent.errors import ToolError
+from mini_agent.hostile import clean_output
 from mini_agent.tools.process import Capture
-from mini_agent.tools.output import clean_output
 from mini_agent.tools.shell import RunCommand, command_environment
+
 from .test_m2_tools import ToolCase
+
 
 def gone(pid: int) -> bool:
     """Whether a process has ended; one that nobody has waited for counts as ended."""

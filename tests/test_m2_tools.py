@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from mini_agent.errors import ToolError, UsageError
+from mini_agent.hostile import clean_output
 from mini_agent.messages import Message, call
 from mini_agent.texts import Texts
 from mini_agent.tools import standard_tools
 from mini_agent.tools.base import Tool, ToolBox
-from mini_agent.tools.output import clean_output
 from mini_agent.tools.workspace import Workspace
+
 
 class ToolCase(unittest.TestCase):
     """A workspace of its own in a folder of its own, and short ways to call tools."""

@@ -12,10 +12,11 @@ import unittest
 from pathlib import Path
 
 from mini_agent.chat.keyboard import Keyboard, Lines
-from mini_agent.chat.screen import Screen, Style, bare, joined, style_of
+from mini_agent.chat.screen import Screen, Style, joined, style_of
 from mini_agent.chat.wrap import Wrap, wrapped
 from mini_agent.columns import fitted, width
 from mini_agent.errors import ModelError, UsageError
+from mini_agent.hostile import exposed
 from mini_agent.interrupts import Interrupts
 from mini_agent.messages import call
 from mini_agent.meter import Prices, prices
@@ -54,10 +55,10 @@ class Screens(unittest.TestCase):
 
     def test_what_is_asked_shows_every_character(self) -> None:
         """What cannot be seen is shown as its escape; lines stay lines."""
-        self.assertEqual("rm \\u202egnp.txt\\x1b[8m\n-rf", bare("rm \u202egnp.txt\x1b[8m\n-rf"))
-        self.assertEqual("漢字 é\\u200b", bare("漢字 é\u200b"))
+        self.assertEqual("rm \\u202egnp.txt\\x1b[8m\n-rf", exposed("rm \u202egnp.txt\x1b[8m\n-rf"))
+        self.assertEqual("漢字 é\\u200b", exposed("漢字 é\u200b"))
         for letter in "\xa0\u2003\u2800\u3164\u115f\u034f\ufe0f\U000e0101":  # a blank, or nothing
-            self.assertEqual(letter.encode("unicode_escape").decode(), bare(letter))
+            self.assertEqual(letter.encode("unicode_escape").decode(), exposed(letter))
 
     def test_a_text_in_pieces_is_wrapped_like_the_whole(self) -> None:
         """Between words and beside wide characters; no line is too long but of one word."""

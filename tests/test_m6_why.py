@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from mini_agent.hostile import printable
+from mini_agent.hostile import escaped
 from mini_agent.lab.look import steps_at
 from mini_agent.lab.steps import views
 from mini_agent.lab.why import explain
@@ -180,7 +180,7 @@ class ShowTest(unittest.TestCase):
 
     def test_control_characters_reach_no_terminal(self):
         """They are shown as escapes; a tab stays."""
-        self.assertEqual("\\x1b[31mred\\x07\t中 \\u202e", printable("\x1b[31mred\x07\t中 \u202e"))
+        self.assertEqual("\\x1b[31mred\\x07\t中 \\u202e", escaped("\x1b[31mred\x07\t中 \u202e"))
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         path = folder / "x.json"
         path.write_text(json.dumps([{"role": "user", "content": "\x1b]0;title\x07"},

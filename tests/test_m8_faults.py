@@ -14,12 +14,13 @@ from typing import Any
 from mini_agent.assembly import Setup
 from mini_agent.errors import MiniAgentError, TaskFileError, TraceError
 from mini_agent.governance import govern
-from mini_agent.hostile import DEEPEST, loads, printable
+from mini_agent.hostile import escaped
 from mini_agent.lab.check import check_file
 from mini_agent.lab.look import steps_at
 from mini_agent.lab.show import show_step, show_trace
 from mini_agent.lab.why import explain, lines
 from mini_agent.runner import run_task
+from mini_agent.strict_json import DEEPEST, loads
 from mini_agent.tasks import load_task
 from mini_agent.trace import line, read_trace
 from tests.support import ROOT, FolderTest, called, mini_agent
@@ -167,7 +168,7 @@ class StrangeTextTest(FolderTest):
                 written = "".join(map(line, records))
                 self.assertEqual(records, [loads(row) for row in
                                            written.encode("utf-8").decode().split("\n") if row])
-                self.assertTrue(all(row.isprintable() for row in map(printable, show_trace(
+                self.assertTrue(all(row.isprintable() for row in map(escaped, show_trace(
                     self._trace(written), text))))
 
     def _trace(self, written: str) -> Any:

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from ..hostile import without_controls
 from ..messages import Message, calls_of
 from ..trace import Record
-from .screen import Screen, safe
+from .screen import Screen
 
 MARKS = {"call": "> ", "end": "  ", "news": "~ ", "alarm": "! "}
 WORDS = {"call": "call: ", "end": "ended: ", "news": "window: ", "alarm": "note: "}
@@ -93,6 +94,6 @@ def brief(arguments: Mapping[str, Any]) -> str:
     """The arguments of a call in one line: a single text as it is, more by name."""
     values = list(arguments.values())
     if len(values) == 1 and isinstance(values[0], str):
-        return safe(values[0])
-    return safe(" ".join(f"{name}={json.dumps(value, ensure_ascii=False)}"
+        return without_controls(values[0])
+    return without_controls(" ".join(f"{name}={json.dumps(value, ensure_ascii=False)}"
                          for name, value in arguments.items()))

@@ -15,13 +15,14 @@ from typing import Any, Protocol
 
 from ..compression.inputs import DESCRIBE
 from ..errors import ToolError
+from ..hostile import exposed
 from ..texts import Texts
 from ..tools import READERS
 from ..tools.base import Tool
 from ..tools.edit import places, replaced, unified_diff
 from ..tools.workspace import Workspace
 from .narrator import Narrator
-from .screen import Screen, bare
+from .screen import Screen
 
 FREE = (*READERS, "read_result", "recall", "pin", "stage_done", "read_child", DESCRIBE)
 YES, ALWAYS, NO = ("y", "yes"), ("a", "always"), ("n", "no")
@@ -66,7 +67,7 @@ class Permission:
             self._ask(tool.name, shown)
 
     def _ask(self, name: str, shown: str) -> None:
-        self.screen.tell("\n".join(f"  {line}" for line in bare(shown).split("\n")), whole=True)
+        self.screen.tell("\n".join(f"  {line}" for line in exposed(shown).split("\n")), whole=True)
         while True:
             try:
                 answer = self.asker.ask(f"{name}? y(es), a(lways), n(o) [reason]: ").strip()

@@ -1,52 +1,26 @@
 """Milestone 5: what a person sees, and what never reaches their terminal.
 
 Text of a model or a tool is hostile: an escape in it could move the cursor over what
-was said, ask the terminal to type, or hide half of a command. So control characters
-are shown as what they are or taken out, here, for every byte that is written. Answers
-go to standard output, everything else to standard error; on one terminal both meet.
+was said, ask the terminal to type, or hide half of a command. So what a terminal obeys is taken
+out, here, of every text that is written (`hostile.py`). Answers go to standard output,
+everything else to standard error; on one terminal both meet.
 What is left out: what is told (`narrator.py`, `commands.py`).
 """
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 import threading
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
 from ..columns import WIDTH, fitted, width
-from ..tools.output import ESCAPE
+from ..hostile import without_controls
 from .wrap import Wrap, wrapped
 
 NEVER = sys.maxsize
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-_INVISIBLE = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
-# Blanks that are none to a shell, letters that nothing is drawn for, and what picks a variant.
-_UNSEEN = re.compile("[\xa0\u034f\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200a\u202f\u205f"
-                     "\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
-
-
-def safe(text: str) -> str:
-    """Text that a terminal can only show: without escapes, control characters and marks
-    that turn the direction of writing. Tab and newline stay."""
-    if text.isascii() and text.isprintable():
-        return text
-    return _CONTROL.sub("", ESCAPE.sub("", text))
-
-
-def bare(text: str) -> str:
-    """Text whose every character can be seen: what cannot stands there as its escape.
-
-    For what a person has to judge before it is done.
-    """
-    return "".join(letter if letter == "\n" or not (
-        unicodedata.category(letter) in _INVISIBLE or _UNSEEN.match(letter))
-        else "    " if letter == "\t"
-        else letter.encode("unicode_escape").decode("ascii") for letter in text)
 
 
 @dataclass(frozen=True)
@@ -97,7 +71,7 @@ class Screen:
     def answer(self, text: str) -> None:
         """A piece of what the model says, as it comes."""
         with self._lock:
-            shown = safe(text) if self._said else safe(text).lstrip()
+            shown = without_controls(text) if self._said else without_controls(text).lstrip()
             if shown:
                 self._said = True
                 self._write(self._wrap.feed(shown, self._columns()))
@@ -121,19 +95,20 @@ class Screen:
             if self._open and self.streams:
                 self._write("\n")
                 self._wrap.new_line()
-            shown = safe(text) if whole or self.style.plain else wrapped(
-                safe(text), self.style.width())
+            shown = without_controls(text) if whole or self.style.plain else wrapped(
+                without_controls(text), self.style.width())
             self._put(self.err, self.painted(shown, color) + "\n")
 
     def row(self, text: str, color: str = "") -> None:
         """One line, cut to the width of the screen."""
-        self.tell(fitted(safe(text), self.style.width()), color, whole=True)
+        self.tell(fitted(without_controls(text), self.style.width()), color, whole=True)
 
     def passing(self, text: str) -> None:
         """A line that the next one takes away; nothing where lines stay."""
         with self._lock:
             if not self.style.plain and not self._open:
-                self._put(self.err, self.painted(fitted(safe(text), self.style.width() - 1), "dim"))
+                self._put(self.err, self.painted(
+                    fitted(without_controls(text), self.style.width() - 1), "dim"))
                 self._transient = True
 
     def painted(self, text: str, color: str) -> str:

@@ -49,7 +49,7 @@ def _add_replay(parser: argparse.ArgumentParser) -> None:
 
 def _show(options: argparse.Namespace) -> int:
     from ..columns import write_rows
-    from ..hostile import printable
+    from ..hostile import escaped
     from ..subagents.trails import find_trace
     from ..trace import read_trace
     from .look import is_trace
@@ -58,14 +58,14 @@ def _show(options: argparse.Namespace) -> int:
     replayed = options.policy, options.window, options.workspace
     if options.step is not None or options.diff:  # to the letter: nothing is broken there
         for line in show_step(options.trace, options.step, options.diff, *replayed):
-            print(printable(line))
+            print(escaped(line))
         return DONE
     if options.policy or not is_trace(str(find_trace(options.trace))):
         lines = show_steps(options.trace, *replayed)
     else:
         trace = read_trace(find_trace(options.trace))
         if trace.warning:
-            print(f"mini-agent: {printable(trace.warning)}", file=sys.stderr)
+            print(f"mini-agent: {escaped(trace.warning)}", file=sys.stderr)
         lines = show_trace(trace, options.trace)
     write_rows(lines, sys.stdout, indent=SHOWN)
     return DONE
@@ -126,7 +126,7 @@ def _add_why(commands: Any, add: Add) -> None:
 
 def _why(options: argparse.Namespace) -> int:
     from ..columns import write_rows
-    from ..hostile import printable
+    from ..hostile import escaped
     from .look import steps_at
     from .why import explain, lines
 
@@ -143,7 +143,7 @@ def _why(options: argparse.Namespace) -> int:
         if options.json:
             print(json.dumps({"session": name, **explained}, ensure_ascii=False))
             continue
-        print(f"{printable(name)}: {options.text!r}")
+        print(f"{escaped(name)}: {options.text!r}")
         write_rows((f"  {line}" for line in lines(explained)), sys.stdout, indent=12)
         number = name.rpartition("#")[2]
         if at and number.isdecimal():  # a sub-agent: who sent it can ask for it

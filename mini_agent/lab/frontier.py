@@ -8,9 +8,9 @@ by a line; a known policy is on the frontier if no other keeps more for less.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import escape
 from math import ceil, floor
 from string import Template
-from xml.sax.saxutils import escape
 
 from .labels import Label, Point, long, placed
 from .study import FAR, KNOWN, OURS, Study

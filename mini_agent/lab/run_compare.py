@@ -22,8 +22,7 @@ from ..compression.budget import windows_of
 from ..compression.policies import policy_names
 from ..disk import read_file, write_file
 from ..errors import DONE, FAILED, INTERRUPTED, WRONG_USE, UsageError
-from ..hostile import printable
-from ..messages import clean
+from ..hostile import clean, escaped
 from .bounds import FAILURES, Bounds
 from .compare import Plan, Result, compare
 from .pagedata import grid, page_data
@@ -197,7 +196,7 @@ def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
     unsound = {name for result in results for name in result["breaks"]}
     for found in verdicts(rows, summary, unsound):
         out.write("\n")
-        write_rows(hung(printable(f"{found.where}: {found.said()}"), columns or WIDTH, 0), out)
+        write_rows(hung(escaped(f"{found.where}: {found.said()}"), columns or WIDTH, 0), out)
     if options.evidence is not None:
         write_rows(missed_lines(results, options.evidence), out)
 

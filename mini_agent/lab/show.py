@@ -14,7 +14,7 @@ from typing import Any
 from ..compression.budget import window_tokens
 from ..compression.view import Entry, View
 from ..errors import UsageError
-from ..hostile import printable
+from ..hostile import escaped
 from ..messages import calls_of
 from ..rhythm import rows, spans
 from ..trace import Trace
@@ -126,11 +126,11 @@ def _entry(mark: str, entry: Entry) -> Iterator[str]:
     names = " ".join(filter(None, (message["role"], message.get("name", ""))))
     yield f"{mark} {_span(entry.stands_for)} {names}, {entry.how}, {entry.tokens} tokens"
     for line in message["content"].splitlines():
-        yield INDENT + printable(line)
+        yield INDENT + escaped(line)
     for made in calls_of(message):
         said = made["invalid"] if "invalid" in made else json.dumps(
             made["arguments"], ensure_ascii=False)
-        yield f"{INDENT}-> {printable(made['name'])} {printable(said)}"
+        yield f"{INDENT}-> {escaped(made['name'])} {escaped(said)}"
 
 
 def _span(indexes: Sequence[int]) -> str:

@@ -13,8 +13,8 @@ from typing import Any
 
 from ..compression.clear import call_of
 from ..compression.view import View, apply, from_payload
+from ..hostile import one_line
 from ..messages import Message, text_of
-from ..tools.output import one_line
 from ..trace import Record
 from .facts import handles, state_of
 from .steps import Taken

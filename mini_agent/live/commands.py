@@ -116,17 +116,17 @@ def _once(wiring: Wiring, open_: Callable[[], Any], options: argparse.Namespace)
 
 def report(outcome: Outcome, as_json: bool) -> int:
     """Print how a turn or a run has ended; its exit status."""
-    from ..chat.screen import safe
+    from ..hostile import without_controls
 
     if as_json:
         print(json.dumps({"reason": outcome.reason, "text": outcome.text,
                           "detail": outcome.detail}, ensure_ascii=False))
     elif outcome.text:
-        print(safe(outcome.text))
+        print(without_controls(outcome.text))
     if outcome.done:
         return DONE
     detail = f": {outcome.detail}" if outcome.detail else ""
-    print(safe(f"mini-agent: {outcome.reason}{detail}"), file=sys.stderr)
+    print(without_controls(f"mini-agent: {outcome.reason}{detail}"), file=sys.stderr)
     return INTERRUPTED if outcome.reason == "interrupted" else FAILED
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..messages import Call, clean
+from ..hostile import clean
+from ..messages import Call
 from .base import Reply
 from .live import Request
 from .received import count, joined, received_call, without_doubles

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..errors import EndpointError, ModelError, PromptTooLongError
-from ..messages import clean
+from ..hostile import one_line
 from .endpoint import Endpoint, hide_keys
 from .overflow_text import overflow
 
@@ -26,7 +26,6 @@ STATUS_OF = {  # types of errors that come inside an answer, without a status of
     "timeout_error": 504, "authentication_error": 401, "permission_error": 403,
     "not_found_error": 404, "request_too_large": 413, "invalid_request_error": 400}
 SHOWN = 300  # characters of what the endpoint said
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
 def refusal(endpoint: Endpoint, status: int, headers: Mapping[str, str],
@@ -127,6 +126,6 @@ def _sayings(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def shown(text: str) -> str:
-    """What was said, fit for one line of a terminal: no keys, no control characters."""
-    text = hide_keys(_CONTROL.sub(" ", clean(text))).strip()
+    """What was said, fit for a sentence: one line, and no keys, not even cut ones."""
+    text = hide_keys(one_line(text, None)).strip()
     return text if len(text) <= SHOWN else text[:SHOWN] + "..."

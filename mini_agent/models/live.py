@@ -14,7 +14,8 @@ from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 from ..errors import EndpointError, ModelError, PromptTooLongError
-from ..messages import Message, clean, is_clean
+from ..hostile import clean
+from ..messages import Message, is_clean
 from ..prompts import summary_request
 from ..texts import Texts
 from .base import Reply, longest_answer

@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..hostile import too_deep
 from ..messages import MAX_DEPTH, Call, call
+from ..strict_json import too_deep
 
 
 def received_call(call_id: str, name: str, raw: Any) -> Call:

@@ -21,10 +21,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from ..hostile import one_line
 from ..loop import Outcome
 from ..messages import clean_json
 from ..texts import Texts
-from ..tools.output import one_line
 from ..tools.schema import COUNT, TEXT, faults, object_of, one_of
 from ..trace import Record
 from .processes import Heard

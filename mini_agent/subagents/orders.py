@@ -14,10 +14,10 @@ from itertools import combinations
 from typing import Any
 
 from ..errors import ToolError
+from ..hostile import one_line
 from ..texts import Texts
 from ..tools import READERS
 from ..tools.guard import WRITERS, covers
-from ..tools.output import one_line
 from ..tools.schema import object_of
 from ..tools.workspace import Workspace
 

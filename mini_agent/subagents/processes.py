@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ..tools.output import clean_output
+from ..hostile import clean_output
 from ..tools.process import CHUNK, KILL, LAST_WORDS, Capture
 
 LINE_BYTES = 1_000_000  # an answer with more is a flood, and the child is ended

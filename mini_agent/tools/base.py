@@ -15,9 +15,9 @@ from itertools import groupby
 from typing import Any, Protocol, runtime_checkable
 
 from ..errors import ToolError, UsageError
+from ..hostile import clean_output, one_line
 from ..messages import Call, Message, tool_result
 from ..texts import Texts
-from .output import clean_output, one_line
 from .schema import faults, kind, without_nulls
 
 Answer = Callable[[Message], None]

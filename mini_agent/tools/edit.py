@@ -10,7 +10,8 @@ import difflib
 import re
 from collections.abc import Iterator
 
-from .output import LINE_LIMIT, lines_of, one_line
+from ..hostile import one_line
+from .output import LINE_LIMIT, lines_of
 
 CONTEXT = 3          # unchanged lines around a change in a diff
 MAX_PLACES = 100     # further places of a text that stands very often are not looked for

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ToolError
+from ..hostile import clean_output, one_line
 from ..texts import Texts
 from .edit import closest, line_number, places, replaced, unified_diff
-from .output import HEADER_ROOM, LIMIT, LINE_LIMIT, clean_output, clip, lines_of, one_line, page
+from .output import HEADER_ROOM, LIMIT, LINE_LIMIT, clip, lines_of, page
 from .schema import object_of
 from .workspace import MAX_FILES, Workspace
 

@@ -23,8 +23,8 @@ from unicodedata import normalize
 
 from ..disk import real_path
 from ..errors import ToolError
+from ..hostile import one_line
 from .base import Tool
-from .output import one_line
 from .workspace import Workspace
 
 WRITERS = ("write_file", "edit_file")

@@ -8,13 +8,11 @@ Every fault is reported at once, so that a model can mend them in one go.
 from __future__ import annotations
 
 import difflib
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..hostile import one_line
 from ..texts import Texts
-from .output import one_line
-
 
 TEXT = {"type": "string"}
 COUNT = {"type": "integer", "minimum": 0}

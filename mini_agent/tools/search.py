@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ToolError
+from ..hostile import one_line
 from .files import decoded, left_out_note, paged
-from .output import LIMIT, LINE_LIMIT, one_line
+from .output import LIMIT, LINE_LIMIT
 from .schema import object_of
 from .workspace import Workspace
 

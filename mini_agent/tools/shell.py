@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ToolError
-from .output import HEADER_ROOM, LIMIT, clean_output, one_line
+from ..hostile import clean_output, one_line
+from .output import HEADER_ROOM, LIMIT
 from .process import Finished, run_program
 from .schema import object_of
 from .workspace import Workspace

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ToolError
+from ..hostile import one_line
 from .files import ReadFile
-from .output import one_line
 from .schema import object_of
 from .workspace import Workspace
 

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from ..disk import real_path, replace_file, walk
 from ..errors import ToolError, UsageError
+from ..hostile import one_line
 from ..texts import Texts
-from .output import one_line
 
 MAX_BYTES = 50_000_000  # a larger file is not read at all
 MAX_FILES = 50_000      # a walk through the folders stops here and says so

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
+from ...hostile import escaped
 from ...subagents.trails import children_of, find_trace
 from .anthropic import Anthropic
 from .atif import Atif
@@ -105,9 +106,10 @@ def _name_apart(sessions: list[Session]) -> None:
 def _shape(document: Document) -> str:
     """What a file of no known format looks like, in a few words."""
     first: Any = document.head[0] if document.head else None
-    keys = ", ".join("".join(sign if sign.isprintable() else "?" for sign in key[:24])
-                     for key in list(first)[:6]) if isinstance(first, dict) else ""
-    what = f"objects with {keys or 'no keys'}" if isinstance(first, dict) else kind_of(first)
+    what = kind_of(first)
+    if isinstance(first, dict):
+        keys = ", ".join(escaped(key[:24]) for key in list(first)[:6])
+        what = f"objects with {keys or 'no keys'}"
     if document.value is None:
         return f"JSON lines, {what}"
     return f"a JSON list, {what}" if isinstance(document.value, list) else f"one JSON value, {what}"

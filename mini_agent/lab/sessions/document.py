@@ -2,7 +2,7 @@
 
 A document is one JSON value or lines of them. What can be wrong with a line and
 does not stop the rest: two objects on it, garbage behind them, a cut end, bytes
-that are no UTF-8 (U+FFFD in their place), nesting beyond `hostile.DEEPEST`, a number with
+that are no UTF-8 (U+FFFD in their place), nesting beyond `strict_json.DEEPEST`, a number with
 thousands of digits. NaN, Infinity and 1e999 are no JSON and become their own text,
 so that they cannot get into a trace. Nothing of a line is kept behind its turn.
 """
@@ -19,8 +19,8 @@ from typing import Any
 
 from ...disk import read_file
 from ...errors import UsageError
-from ...hostile import decode, loads
-from ...messages import clean
+from ...hostile import clean
+from ...strict_json import decode, loads
 from .base import Unreadable
 
 HEAD_VALUES = 200      # as many values are looked at to find the format

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ...hostile import loads
+from ...strict_json import loads
 
 INJECTED = (  # how hosts begin the user messages that no user has typed
     "<command-", "<local-command-", "<bash-", "<task-notification", "<environment_context>",

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...messages import Message, assistant, clean, system, tool_result, user
+from ...hostile import clean
+from ...messages import Message, assistant, system, tool_result, user
 from ...texts import LANGUAGES, language_of
 from .base import MISSING_RESULT, HostCompression, Mended, Session
 from .document import Document

@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ...messages import Call, call, clean, is_clean
+from ...hostile import clean
+from ...messages import Call, call, is_clean
 from .base import Counts
 from .fields import Flat, arguments_of, dumped
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...messages import clean
+from ...hostile import clean
 from .base import KINDS, HostCompression, Session
 from .document import Document
 from .fields import dict_of, dicts_of, int_of, text_of
