@@ -108,6 +108,23 @@ class Once(Case):
         self.assertEqual((0, "Two.\n"), (done.returncode, done.stdout), done.stderr)
         self.assertEqual(["system", "user", "assistant", "user"], roles)
 
+    def test_another_window_does_not_change_a_policy_of_a_file(self) -> None:
+        """Nobody knows its name, or it is that of another policy: the file's is in the trace."""
+        trace, mine = str(self.folder / "s.jsonl"), self.folder / "mine.json"
+        for name in ("mine", "clip"):
+            mine.write_text(json.dumps({"name": name, "ladder": [
+                {"strategy": "tool_result_aging", "settings": {"head_chars": 77}}]}), "utf-8")
+            with FakeServer(said("One."), said("Two.")) as server:
+                self.run_agent("say one", "--trace", trace, "--policy", str(mine), "--window",
+                               "32k", server=server)
+                mine.unlink()
+                done = self.run_agent("resume", trace, "and two", "--window", "64k", server=server)
+            self.assertEqual((0, "Two.\n"), (done.returncode, done.stdout), done.stderr)
+            told = [record["payload"]["policy"] for record in read_trace(trace).records
+                    if record.get("event") in ("run_start", "settings")]
+            self.assertEqual([32_000, 64_000], [policy["window"] for policy in told])
+            self.assertEqual(told[0]["file"], told[1]["file"])
+
     def test_a_request_may_stand_behind_options(self) -> None:
         """Of a resumed session, too; two are one too many."""
         trace = str(self.folder / "s.jsonl")

@@ -5,6 +5,7 @@ import io
 import json
 import multiprocessing
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -147,6 +148,31 @@ class SameBytesTest(unittest.TestCase):
         share = folder / "plain"
         share.write_text(mini_agent(*call, "--shard", "1/1")[1], encoding="utf-8")
         self.assertEqual(2, mini_agent("compare", "--merge", share, "--html", page)[0])
+
+    def test_policy_files_are_called_as_they_were_asked_for(self):
+        """In rows, page and runs alike; two with one name inside, or that of another policy, or
+        `none`, are kept apart, and what a file says that it breaks is not held against others."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        files = [str(folder / f"{at}.json") for at in range(3)]
+        for path, name, breaks in zip(files, ("clip", "clip", "none"), ([], [3], [])):
+            Path(path).write_text(json.dumps({"name": name, "breaks": breaks, "ladder": [
+                {"strategy": "tool_result_clipping"}]}), encoding="utf-8")
+        names = ["none", "clip", *files]
+        call = ("compare", SAMPLES / "lesson.jsonl", "--policy", ",".join(names[1:]),
+                "--window", "1200")
+        page = folder / "page.html"
+        status, out, _ = mini_agent(*call, "--json", "--html", page)
+        rows = json.loads(out)
+        self.assertEqual((0, names), (status, [row["policy"] for row in rows]))
+        data = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>',
+                                    page.read_text(encoding="utf-8"), re.DOTALL)[1])
+        self.assertEqual(names, [row["policy"] for row in data["rows"]])
+        runs = [run for run in data["sessions"][0]["runs"] if run["window"] in (0, 1200)]
+        self.assertEqual(names, [run["policy"] for run in runs])
+        self.assertEqual([None, 1200, 1200, 1200, 1200], [run["hard"] for run in runs])
+        told = mini_agent(*call)[1]
+        self.assertIn("Take clip", " ".join(told.split()))
+        self.assertLess(rows[4]["peak_tokens"], rows[0]["peak_tokens"])
 
     def test_names_do_not_depend_on_where_the_files_lie(self):
         """They begin below the deepest folder that all files share."""

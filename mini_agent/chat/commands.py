@@ -97,9 +97,12 @@ def _undo(chat: Conversation, rest: str) -> None:
 def _policy(chat: Conversation, rest: str) -> None:
     """/policy [NAME]      how the window is kept small; change it"""
     if not rest:
-        now = chat.session.window.policy.name if chat.session else ""
+        now = chat.session.window.policy if chat.session else None
+        if now is not None and now.data is not None:
+            chat.screen.tell(f"{now.name} (now, from a file): {now.about}")
         for name in policy_names():
-            chat.screen.tell(f"{name}{' (now)' if name == now else ''}: {find_policy(name).about}")
+            mark = " (now)" if now is not None and (now.name, now.data) == (name, None) else ""
+            chat.screen.tell(f"{name}{mark}: {find_policy(name).about}")
         return
     session = _session(chat)
     session.use(find_policy(rest), session.window.budget.window)

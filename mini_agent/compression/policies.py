@@ -175,14 +175,19 @@ def with_settings(policy: Policy, settings: Mapping[str, Any], place: str) -> Po
     return policy
 
 
+def plain(policy: Policy) -> Policy:
+    """The policy as the catalogue or its file has it, without what was set for a session."""
+    return find_policy(policy.name) if policy.data is None else from_data(policy.data, "file")
+
+
 def differing(policy: Policy) -> dict[str, Any]:
     """The settings in which a policy differs from the one of its name, for `run_start`."""
-    plain = find_policy(policy.name) if policy.data is None else from_data(policy.data, "file")
+    made = plain(policy)
     changed: dict[str, Any] = {} if policy.data is None else {"file": policy.data}
     changed |= {field.name: getattr(policy, field.name) for field in dataclasses.fields(policy)
                 if field.name not in ("ladder", "data", "source")
-                and getattr(policy, field.name) != getattr(plain, field.name)}
-    for rung, old in zip(policy.ladder, plain.ladder):
+                and getattr(policy, field.name) != getattr(made, field.name)}
+    for rung, old in zip(policy.ladder, made.ladder):
         for field in dataclasses.fields(rung.strategy):
             value = getattr(rung.strategy, field.name)
             if value != getattr(old.strategy, field.name):

@@ -10,7 +10,7 @@ of no use to anybody, which is why far recall is never shown without its context
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ..compression.policies import Policy, Rung, find_policy, nearest, policy_names
@@ -113,11 +113,13 @@ EXTREMES: Mapping[str, type[Oracle] | type[BagOfWords]] = {
 
 
 def lab_policy(name: str, recording: Recording) -> Policy:
-    """The policy of that name for this session: of the house, or one that only the lab has."""
+    """The policy of that name for this session: of the house, of a file, or one that only the
+    lab has. It is called `name`: the lab tells policies apart as they were asked for, since
+    two files may have the same name in them, or that of a policy of the house."""
     if name in VARIANTS or name in GRID:
         return variant(name)
     if name not in EXTREMES:
-        return find_policy(name)
+        return replace(find_policy(name), name=name)
     return Policy(name, source="the lab", about=(EXTREMES[name].__doc__ or "").strip(),
                   ladder=(Rung(EXTREMES[name](recording)),), target=TARGET)
 

@@ -15,7 +15,7 @@ from ..chat.narrator import Narrator
 from ..chat.permission import Permission
 from ..chat.screen import Screen, joined, style_of
 from ..compression.budget import window_tokens
-from ..compression.policies import find_policy
+from ..compression.policies import find_policy, plain
 from ..errors import UsageError
 from ..governance import governed_by, with_room
 from ..interrupts import Interrupts
@@ -71,7 +71,8 @@ class Wiring:
         session = self._opened(resume(self._setup, file))
         now = session.window
         if self._options.policy or self._options.window:
-            session.use(find_policy(self._options.policy or now.policy.name),
+            policy = self._options.policy
+            session.use(find_policy(policy) if policy else plain(now.policy),
                         window_of(self._options) or now.budget.window)
         self._screen.row(f"resumed: {len(session.agent.history)} messages, step {session.step}",
                          "dim")
