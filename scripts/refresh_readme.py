@@ -132,12 +132,9 @@ def figures(heads: Mapping[str, str]) -> str:
 
 def commands(words: Words) -> list[list[str]]:
     """Name, what it does, its example: what --help says of each."""
-    parser = cli.make_parser()
-    sub = next(action for action in parser._actions if isinstance(action.choices, dict))
-    told = {action.dest: action.help for action in sub._choices_actions}
-    return [[f"`{name}`", words.get("commands", {}).get(name, told[name] or ""),
+    return [[f"`{name}`", words.get("commands", {}).get(name, str(made.description)[:-1]),
              f"`{' '.join(str(made.epilog).removeprefix('example: ').split())}`"]
-            for name, made in sub.choices.items() if name in told]
+            for name, made in cli.make_parser().commands.items()]
 
 
 def targets(words: Words) -> list[list[str]]:

@@ -144,10 +144,11 @@ class BadInputTest(FolderTest):
 
     def test_a_mistyped_command_is_shown_those_that_can_be_typed(self):
         """What a session starts for itself is not among them."""
-        done = mini_agent("comparee", "workspace/sessions")
-        self.assertEqual(2, done.returncode)
-        self.assertIn("'compare'", done.stderr)
-        self.assertNotIn("child", done.stderr)
+        for word, told in (("comparee", "did you mean compare?"), ("chlid", "--help lists them")):
+            done = mini_agent(word, "workspace/sessions")
+            self.assertEqual(2, done.returncode)
+            self.assertIn(told, done.stderr)
+            self.assertNotIn("child", done.stderr)
 
     def test_an_unknown_policy_is_answered_with_close_names(self) -> None:
         """A mistyped policy is no guess."""
@@ -318,10 +319,9 @@ class HelpTest(unittest.TestCase):
     def test_every_command_has_one_example(self) -> None:
         """The example of each command begins with its name."""
         from mini_agent.cli import make_parser
-        commands = next(action for action in make_parser()._actions
-                        if hasattr(action, "choices") and action.choices)
-        self.assertTrue(commands.choices)
-        for name, parser in commands.choices.items():
+        commands = make_parser().commands
+        self.assertTrue(commands)
+        for name, parser in commands.items():
             with self.subTest(name):
                 self.assertIn(f"example: mini-agent {name}", " ".join(parser.format_help().split()))
 

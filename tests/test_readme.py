@@ -416,7 +416,7 @@ class HouseTest(unittest.TestCase):
                  ("asking", "compression", "evidence", "meter", "rhythm", "tasks", "waiting"),
                  ("governance", "hindsight", "loop"),
                  ("assembly", "audit", "chat", "runner", "session", "subagents"), ("lab",),
-                 ("__init__", "__main__", "cli", "live"))
+                 ("__init__", "__main__", "cli", "commands", "live"))
         floors = {room: floor for floor, names in enumerate(rooms) for room in names}
         for path in sorted((ROOT / "mini_agent").rglob("*.py")):
             parts = path.relative_to(ROOT / "mini_agent").with_suffix("").parts

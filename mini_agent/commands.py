@@ -1,0 +1,143 @@
+"""Milestone 1: the commands that need neither a live model nor the lab.
+
+Here are their options and examples; what they do is imported when they are run, so
+that the other commands start fast.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .columns import WIDTH, write_rows
+from .errors import DONE, UsageError
+from .live.commands import limit, report
+
+Add = Callable[..., argparse.ArgumentParser]  # cli.add_command
+
+
+def add_commands(commands: Any, add: Add) -> None:
+    """`run`, `tokens` and `policies`."""
+    for command in (_add_run, _add_tokens, _add_policies):
+        command(commands, add)
+
+
+def _add_run(commands: Any, add: Add) -> None:
+    parser = add(commands, "run", "run a task file with the scripted model",
+                         "scripts/m1_task.json --workspace workspace/m1", _run)
+    parser.add_argument("task", type=Path, metavar="TASK.json",
+                        help="what is said, and what the model replies")
+    parser.add_argument("--workspace", type=Path, default=Path("."), metavar="DIR",
+                        help="the folder that the tools may touch (default: this one)")
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="write the records there")
+    parser.add_argument("--policy", default="", metavar="NAME",
+                        help="a policy's name or JSON file, in place of the task's")
+    parser.add_argument("--window", default="", metavar="N",
+                        help="tokens, 32k for 32000, in place of the task's")
+    parser.add_argument("--max-steps", type=limit, default=200, metavar="N",
+                        help="give up after so many steps (default: %(default)s)")
+    parser.add_argument("--depth", type=int, default=1, metavar="N", choices=range(1, 10),
+                        help="generations of sub-agents, if the task has any "
+                        "(default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from contextlib import ExitStack
+    from tempfile import TemporaryDirectory
+
+    from .assembly import Grant, Setup
+    from .compression.budget import window_tokens
+    from .governance import govern
+    from .interrupts import Interrupts
+    from .runner import run_task
+    from .subagents.orders import ChildLimits
+    from .tasks import load_task
+    from .tools.workspace import Workspace
+    from .trace import TraceFile, trace_folder
+
+    task = load_task(options.task)
+    window = window_tokens(options.window) if options.window else None
+    governance = govern(task, options.policy, window)
+    Workspace(options.workspace)  # is refused here, before a trace is opened
+    with ExitStack() as stack:
+        sinks, folder = [], None
+        if options.trace:
+            sinks = [stack.enter_context(TraceFile(options.trace))]
+            folder = trace_folder(options.trace)
+        elif task.delegates:  # the traces of sub-agents, gone when the run is
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="mini-agent-")))
+        grant = Grant(steps=options.max_steps,
+                      children=ChildLimits(depth=options.depth) if task.delegates else None)
+        setup = Setup(options.workspace, task.model(), grant, sinks,
+                      interrupts=stack.enter_context(Interrupts()))
+        outcome = run_task(task, setup, governance, folder)
+    return report(outcome, options.json)
+
+
+def _add_tokens(commands: Any, add: Add) -> None:
+    parser = add(commands, "tokens", "estimate the tokens of files, a row a file",
+                         "README.md mini_agent/loop.py", _tokens)
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="text in UTF-8")
+    parser.add_argument("--json", action="store_true", help="print a list of objects")
+
+
+def _tokens(options: argparse.Namespace) -> int:
+    from .disk import read_file
+    from .tokens import ESTIMATORS, estimator
+
+    table = []
+    for path in options.files:
+        try:
+            text = read_file(path).decode("utf-8", "replace")
+        except OSError as error:
+            raise UsageError(f"the file cannot be read ({error.strerror})", place=str(path),
+                             remedy="name files that are there") from error
+        table.append({"file": str(path), "characters": len(text), **{
+            name: estimator(name).text(text) for name in ESTIMATORS}})
+    if options.json:
+        print(json.dumps(table, ensure_ascii=False))
+        return DONE
+    columns = {name: name.removeprefix("runs:") for name in ("characters", *ESTIMATORS)}
+    print("".join(f"{short:>11}" if len(short) > 8 else f"{short:>8}"
+                  for short in columns.values()) + "  file")
+    write_rows(("".join(f"{row[name]:>11}" if len(short) > 8 else f"{row[name]:>8}"
+                        for name, short in columns.items()) + f"  {row['file']}"
+                for row in table), sys.stdout)
+    return DONE
+
+
+def _add_policies(commands: Any, add: Add) -> None:
+    parser = add(commands, "policies", "list the policies, or tell of one what it does",
+                         "clip_errors", _policies)
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a policy, or a file of one")
+    parser.add_argument("--json", action="store_true",
+                        help="print the data, as a policy file has it")
+
+
+def _policies(options: argparse.Namespace) -> int:
+    from .compression.catalogue import POLICIES
+    from .compression.describe import described
+    from .compression.policies import find_policy
+
+    if options.name:
+        policy = find_policy(options.name)  # a wrong one is refused with close names
+        data = policy.data or next(data for data in POLICIES if data["name"] == policy.name)
+        if options.json:
+            print(json.dumps(data, ensure_ascii=False, indent=1))
+        else:
+            write_rows(described(policy), sys.stdout, indent=10)
+        return DONE
+    if options.json:
+        print(json.dumps(POLICIES, ensure_ascii=False, indent=1))
+        return DONE
+    width = max(len(data["name"]) for data in POLICIES)
+    for data in POLICIES:
+        print(textwrap.fill(data["about"], WIDTH, initial_indent=f"{data['name']:<{width}}  ",
+                            subsequent_indent=(width + 2) * " "))
+    return DONE
