@@ -38,8 +38,10 @@ def words(text: str) -> Iterator[str]:
     """Paths, identifiers, long numbers and runs of four and more CJK characters.
 
     3 to 200 characters; numbers only from 4 digits on; a word of plain letters
-    counts only with `_ . /`, a digit or an inner capital; CJK is cut at 24. The
-    rule is that of the evidence measure, so that all parts mean the same.
+    counts only with `_ . /`, a digit or an inner capital; CJK is cut at 24. Another
+    letter ends a word: of `笔记/a.md` it is `/a.md`, as no blank says where in a Chinese
+    sentence a path begins. The rule is that of the evidence measure, so that all parts
+    mean the same.
     """
     for match in WORD.finditer(text):
         word = match.group().rstrip(".")

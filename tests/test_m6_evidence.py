@@ -82,6 +82,15 @@ class ItemsTest(unittest.TestCase):
                                     ({"q": f"{long} 库存不足"}, "ok")))
         self.assertEqual([long[:24], "库存不足"], told(evidence, 1))
 
+    def test_of_a_path_the_part_behind_a_chinese_folder_is_a_word(self):
+        """The same in the call as in a listing, and in the middle of a sentence."""
+        for text in ("笔记/a.md", "读笔记/a.md，再说", "./笔记/a.md 12"):
+            self.assertEqual(["/a.md"], list(words(text)))
+        self.assertEqual(["请先读笔记", "/a.md"], list(words("请先读笔记/a.md")))
+        evidence = Evidence(session(({"q": "x"}, "笔记/a.md\n笔记/b.md"),
+                                    ({"path": "笔记/b.md"}, "ok")))
+        self.assertEqual(["/b.md"], told(evidence, 1))
+
     def test_arguments_that_are_no_json_are_read_as_text(self):
         """What the model wrote counts, also where it is no object."""
         history = session(({"q": "x"}, "lost_name"))
