@@ -17,10 +17,11 @@ from statistics import fmean
 from typing import Any
 from unittest import mock
 
-from mini_agent import tokens
+from mini_agent.counts import _PIECE, Counts, counts
 from mini_agent.errors import UsageError
+from mini_agent.json_length import json_length
 from mini_agent.messages import assistant, call, system, tool_result, user
-from mini_agent.tokens import ESTIMATORS, PROFILES, Counts, counts, estimator
+from mini_agent.tokens import ESTIMATORS, PROFILES, estimator
 
 SAMPLES = Path(__file__).parent / "data" / "tokens"
 
@@ -285,15 +286,30 @@ class EstimateTest(unittest.TestCase):
 
     def test_counts_are_those_of_the_reference(self) -> None:
         """On random texts of every plane, whatever the size of a piece."""
-        for piece in (2, 3, 8, 61, tokens._PIECE):
-            with mock.patch.object(tokens, "_PIECE", piece):
+        for piece in (2, 3, 8, 61, _PIECE):
+            with mock.patch("mini_agent.counts._PIECE", piece):
                 for text in random_texts(piece, 200, 120):
                     self.assertEqual(counts(text), reference(text), (piece, text))
+
+    def test_a_length_of_json_is_that_of_what_would_be_written(self) -> None:
+        """On random values with texts of every plane, and all that JSON escapes."""
+        dice = random.Random(8)
+        texts = [*random_texts(8, 100, 60), "", '"\\\b\f\n\r\t', "".join(map(chr, range(0x80)))]
+
+        def made(depth: int) -> Any:
+            kind = dice.randrange(8 if depth else 5)
+            if kind > 4:
+                inside = [made(depth - 1) for _ in range(dice.randrange(4))]
+                return inside if kind == 7 else dict(zip(dice.sample(texts, len(inside)), inside))
+            return (dice.choice(texts), dice.randrange(-9, 10**9), dice.random(), None, True)[kind]
+
+        for value in [made(3) for _ in range(2_000)]:
+            self.assertEqual(json_length(value), len(json.dumps(value, ensure_ascii=False)), value)
 
     def test_a_text_of_many_pieces_counts_as_the_reference(self) -> None:
         """Runs, and eights of punctuation, go on over the border of a piece."""
         for unit in ("-", " ", "word", "\n", "a1 ", "中文 text, ", "é-é--------"):
-            text = unit * (2 * tokens._PIECE // len(unit) + 5)
+            text = unit * (2 * _PIECE // len(unit) + 5)
             self.assertEqual(counts(text), reference(text), unit)
 
     def test_the_samples_count_as_the_reference(self) -> None:

@@ -31,7 +31,7 @@ def rows_of(session, window, *policies, facts=(), **options):
 def _keep(moments):
     """An observer that keeps each moment with the entries of its view."""
     return lambda moment: moments.append(
-        replace(moment, view=list(moment.view.entries)))
+        moment._replace(view=list(moment.view.entries)))
 
 
 class BaselineTest(unittest.TestCase):

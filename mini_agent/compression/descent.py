@@ -5,11 +5,10 @@ What is left out: the rungs (`policies.py`) and how they are climbed (`ladder.py
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Descent:
+class Descent(NamedTuple):
     """One way down the ladder: why it is taken, and how far it leads.
 
     `over` and `target` are in tokens of the request: above `over` a rung is taken,

@@ -11,15 +11,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby, islice, pairwise
-from operator import attrgetter, sub
+from itertools import chain, islice
+from operator import attrgetter
 from typing import ClassVar
 
 from ..errors import StrategyError
 from ..messages import Message, calls_of, groups, user
 from .offload import NEVER_STORED
+from .rising import stretches
 from .scene import Scene
-from .view import Change, Entry, View, dropped_by
+from .view import Change, Entry, View, dropped_by, stood_for, tokens_behind, tokens_of
 
 _MESSAGE = attrgetter("message")
 VARIANTS = ("naive", "keep_head", "whole_rounds", "snip_middle")
@@ -54,8 +55,9 @@ class SlidingWindow:
             return drop(self.name, view, scene, range(len(view) - 1))
         if self.variant == "keep_head":
             return drop(self.name, view, scene, (
-                at for at in range(scene.protection.tail) if may_go(view[at], scene)
-                and not scene.pins.within(view[at].stands_for)))
+                at for at, entry in enumerate(view.entries[:scene.protection.tail])
+                if entry.stands_for and not entry.covers(scene.protection.verbatim)
+                and not scene.pins.within(entry.stands_for)))
         if self.variant == "whole_rounds":
             return put_away(self.name, view, scene, free_groups(view, scene), dropped_note)
         free = free_groups(view, scene)
@@ -82,23 +84,21 @@ class Recall:
         if scene.shelf is None:
             raise StrategyError("there is no store", place=self.name,
                                 remedy="give the run a folder")
-        gone = (index for at in change.affected for index in view[at].stands_for)
+        gone = stood_for(view.at(change.affected))
         scene.shelf.remember({index: told(scene.history[index])
                               for index in scene.shelf.unknown(gone)
                               if scene.history[index].get("name") not in NEVER_STORED})
         return change
 
 
-def may_go(entry: Entry, scene: Scene) -> bool:
-    """Whether an entry may leave: it is no attachment, and stands for nothing protected."""
-    return bool(entry.stands_for) and not entry.covers(scene.protection.verbatim)
-
-
 def free_groups(view: View, scene: Scene) -> Iterator[range]:
     """View ranges of the whole groups before the tail that may leave, oldest first."""
-    free = islice(view.entries, scene.protection.tail)
-    for group in groups(map(_MESSAGE, free)):
-        if all([may_go(entry, scene) for entry in view.entries[group.start:group.stop]]):
+    entries, verbatim = view.entries, scene.protection.verbatim
+    for group in groups(map(_MESSAGE, islice(entries, scene.protection.tail))):
+        for entry in entries[group.start:group.stop]:
+            if not entry.stands_for or entry.covers(verbatim):  # attached, or protected
+                break
+        else:
             yield group
 
 
@@ -123,51 +123,49 @@ def put_away(name: str, view: View, scene: Scene, free: Iterator[range],
     A note stands in place of each stretch; an earlier note is a group like any other,
     and its messages stand behind the next.
     """
-    gone, need, group = list[int](), view.tokens - scene.goal, next(free, None)
-    while True:
-        while group is not None and need > 0:
-            gone.extend(group)
-            need -= sum([view[at].tokens for at in group])
-            group = next(free, None)
-        stretches = list(_stretches(view, sorted(gone)))
-        affected = tuple(at for stretch in stretches for at in stretch)
-        inserts = tuple(_notes(view, scene, stretches, note))
-        left = view.tokens - sum([view[at].tokens for at in affected]) + sum(
-            [entry.tokens for _, entry in inserts])
-        need = left - scene.goal
-        if need <= 0 or group is None:
-            return Change(name, affected, inserts) if left < view.tokens else None
+    gone, left, change = list[int](), view.tokens, None
+    while left > scene.goal and (more := _enough(view, free, left - scene.goal)):
+        gone += more
+        moved = list(_moved(view, sorted(gone)))
+        change = Change(name, tuple(chain.from_iterable(moved)),
+                        tuple(_notes(view, scene, moved, note)))
+        left = tokens_behind(view, change)
+    return change if left < view.tokens else None
 
 
-def _stretches(view: View, places: Sequence[int]) -> Iterator[list[int]]:
+def _enough(view: View, free: Iterable[range], need: int) -> list[int]:
+    """The next of these groups, as many as have `need` tokens."""
+    taken: list[int] = []
+    for group in free:
+        taken += group
+        need -= tokens_of(view.entries[group.start:group.stop])
+        if need <= 0:
+            break
+    return taken
+
+
+def _moved(view: View, places: Sequence[int]) -> Iterator[range]:
     """Places without a gap between them. An earlier note in front stays where nothing new is
     beside it, or where it is long and stands for more than what is new: then no message is
     moved into another note more than a few times, however long the session."""
-    for _, run in groupby(enumerate(places), _offset):
-        stretch = [at for _, at in run]
-        sizes = [len(view[at].stands_for) for at in stretch]
-        first = 0
-        while first < len(stretch) and view[stretch[first]].how == "summary" and (
-                first + 1 == len(stretch) or sizes[first] > max(LONG, sum(sizes[first + 1:]))):
-            first += 1
-        if first < len(stretch):
-            yield stretch[first:]
+    for stretch in stretches(places):
+        while stretch and view[stretch[0]].how == "summary" and (
+                len(stretch) == 1 or len(view[stretch[0]].stands_for) > max(
+                    LONG, len(stood_for(view.at(stretch[1:]))))):
+            stretch = stretch[1:]
+        if stretch:
+            yield stretch
 
 
-def _notes(view: View, scene: Scene, stretches: Sequence[list[int]],
+def _notes(view: View, scene: Scene, moved: Sequence[range],
            note: Note) -> Iterator[tuple[int, Entry]]:
     """(index in the view after the change, note) for each stretch."""
     taken = 0
-    for number, stretch in enumerate(stretches):
-        covered = sorted(index for at in stretch for index in view[at].stands_for)
+    for number, stretch in enumerate(moved):
+        covered = sorted(stood_for(view.at(stretch)))
         entry = scene.entry(user(note(covered, scene)), covered, "summary")
         yield stretch[0] - taken + number, entry
         taken += len(stretch)
-
-
-def _offset(numbered: tuple[int, int]) -> int:
-    """The same for all members of a stretch without a gap."""
-    return numbered[1] - numbered[0]
 
 
 def dropped_note(indexes: Sequence[int], scene: Scene) -> str:
@@ -196,11 +194,8 @@ def _way_back(scene: Scene) -> str:
 
 def spans(indexes: Sequence[int], mark: str = "#") -> str:
     """Rising indexes as handles, runs of them as one: `#2-#5, #9`."""
-    jumps = (at for at, by in enumerate(map(sub, indexes[1:], indexes), 1) if by > 1)
-    runs = [(indexes[start], indexes[stop - 1]) for start, stop in pairwise(
-        [0, *jumps, len(indexes)])] if indexes else []
-    return ", ".join(f"{mark}{first}" if first == last else f"{mark}{first}-{mark}{last}"
-                     for first, last in runs)
+    return ", ".join(f"{mark}{run[0]}" if len(run) == 1 else f"{mark}{run[0]}-{mark}{run[-1]}"
+                     for run in stretches(indexes))
 
 
 def told(message: Message) -> str:

@@ -23,9 +23,9 @@ from .ledger import Ledger
 from .rising import common
 from .scene import Scene
 from .sheet import Pile, Sheet, bound, render
-from .spans import covered_by, head_end, tokens_of
+from .spans import covered_by, head_end
 from .summariser import focus_message
-from .view import Change, Entry, View
+from .view import Change, Entry, View, tokens_of
 
 Write = Callable[[Sequence[int]], Ledger]
 SUMMARY_TOKENS = 20_000  # tokens of a summary without users' words, in a window of 200,000
@@ -73,7 +73,7 @@ def fold(how: Fold, view: View, scene: Scene, span: range,
     """
     write = write or partial(scene.summarise.gather, form=how.form)
     stretch = _take_apart(how, view, scene, span)
-    room = tokens_of(view, stretch.folded)
+    room = tokens_of(view.at(stretch.folded))
     header = scene.texts(how.header, count=len(stretch.covered), title=how.title)
     words = _users_words(scene, stretch.covered)
     if all(view[at].how in ("summary", "attached") for at in stretch.folded) or \

@@ -64,6 +64,12 @@ class Ladder:
         """Tokens of all that would be sent now, as the endpoint would count them."""
         return self.state.drift.predict(self.state.tokens)
 
+    @property
+    def due(self) -> bool:
+        """Whether a rung may be on at the threshold, or was before a process was killed."""
+        return self.budget.window is not None and (
+            self.tokens > self._lowest or bool(self.state.taken))
+
     def record(self, name: str, /, **payload: Any) -> None:
         """Write a record, then know what it says. Unwritten, it never was (law 8)."""
         self.state.fold(self._tracer.event(name, **payload))
@@ -79,8 +85,6 @@ class Ladder:
         if descent.trigger == "stage" and any(
                 old.trigger == "threshold" for old in self.state.taken):
             return  # the descent behind this one had begun
-        if descent.trigger == "threshold" and self.tokens <= self._lowest and not self.state.taken:
-            return  # the common case
         level, gained, start = self._begun(descent)
         in_vain: dict[int, View] = {}
         progress = True

@@ -17,15 +17,15 @@ strategy, not of the session. The others are held by tests.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from ..errors import LawError
 from ..messages import Message, calls_of, pairing_faults
 from .pins import Pins
-from .view import Change, Entry, View, first_touched
+from .view import Change, Entry, View, first_touched, stood_for
 
 PAIRING, CONSERVATION, GAIN, PROTECTION = 1, 2, 3, 4
 NAMES = {PAIRING: "pairing", CONSERVATION: "conservation", GAIN: "strict gain",
@@ -107,8 +107,8 @@ def _gain(before: View, after: View, change: Change, _: Protection) -> str:
 
 
 def _conservation(before: View, _: View, change: Change, protection: Protection) -> str:
-    taken = list(chain.from_iterable(before[at].stands_for for at in change.affected))
-    named = list(chain.from_iterable(entry.stands_for for _, entry in change.inserts))
+    taken = stood_for(before.at(change.affected))
+    named = stood_for(entry for _, entry in change.inserts)
     had = set(taken)
     if any(entry.how == "verbatim" and (len(entry.stands_for) != 1 or entry.message
                                         != protection.history[entry.stands_for[0]])
@@ -128,14 +128,12 @@ def _conservation(before: View, _: View, change: Change, protection: Protection)
 
 
 def _protection(before: View, _: View, change: Change, protection: Protection) -> str:
-    standing = _Standing(change)
-    for at in change.affected:
-        entry = before[at]
-        for index in protection.verbatim.intersection(entry.stands_for):
-            said = entry.message if entry.how == "verbatim" else protection.history[index]
-            if not _still_said(said, standing.get(index)):
-                return f"message {index} has to stay verbatim"
-        if at >= protection.tail and not _shortened_only(entry, standing, protection):
+    standing, affected = _Standing(change), change.affected
+    for index in sorted(protection.verbatim.intersection(stood_for(before.at(affected)))):
+        if not _still_said(protection.history[index], standing.get(index)):
+            return f"message {index} has to stay verbatim"
+    for at in affected[bisect_left(affected, protection.tail):]:
+        if not _shortened_only(before[at], standing, protection):
             return f"entry {at} belongs to the protected tail"
     return _pin_fault(before, change, standing, protection)
 
@@ -157,7 +155,7 @@ def _pin_fault(before: View, change: Change, standing: _Standing,
     pins = protection.pins
     if not pins.pins:
         return ""
-    for pin in pins.within(index for at in change.affected for index in before[at].stands_for):
+    for pin in pins.within(stood_for(before.at(change.affected))):
         entry = standing.get(pin.index)
         if entry is None or not (entry.message == protection.history[pin.index]
                                  or pins.stands_in(pin, entry.message["content"])):

@@ -41,9 +41,14 @@ def marked_pins(history: Sequence[Message]) -> list[Pin]:
             for pin, wrong in marks(index, message) if not wrong]
 
 
+def may_mark(message: Message) -> bool:
+    """Whether there may be a mark in a message, seen at a glance."""
+    return message["role"] != "tool" and "<pin" in message["content"]
+
+
 def marks(index: int, message: Message) -> Iterator[tuple[Pin, str]]:
     """(pin, what is wrong with it or "") of each mark of the history message `index`."""
-    if message["role"] == "tool" or "<pin" not in message["content"]:
+    if not may_mark(message):
         return
     for match in _MARK.finditer(message["content"]):
         fields = {name: one or other for name, one, other in _FIELD.findall(match[1])}

@@ -7,12 +7,11 @@ numbers and recorded like what is set.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from ..tokens import Estimator
-from .marks import marks
+from .marks import marks, may_mark
 from .pins import KINDS, SHARE, Pin, Pins
 from .state import WindowState
 from .view import Change, by_hand
@@ -59,7 +58,7 @@ def put_back(pin: Pin, state: WindowState) -> Change | None:
         pins = replace(state.pins, pins=(*state.pins.pins, pin))
         text = pins.carry(old.message["content"], old.stands_for)
         message = {**old.message, "content": text}
-        entry = replace(old, message=message, tokens=state.estimate.message(message))
+        entry = old._replace(message=message, tokens=state.estimate.message(message))
         return Change("pin", (at,), ((at, entry),))
     return None
 
@@ -74,9 +73,8 @@ def record_of(pin: Pin, step: int, by: str, refused: str, state: WindowState) ->
     return {"step": step, **told, **({} if change is None else by_hand(step, state.view, change))}
 
 
-def new_marks(state: WindowState) -> Iterator[tuple[Pin, str]]:
+def new_marks(state: WindowState) -> list[tuple[Pin, str]]:
     """(pin, what is wrong with it) of each mark that came in since the last request."""
-    for index in range(state.asked, len(state.history)):
-        for pin, wrong in marks(index, state.history[index]):
-            if (pin.index, pin.text, pin.kind) not in state.marks:
-                yield pin, wrong
+    return [(pin, wrong) for index, message in enumerate(state.history[state.asked:], state.asked)
+            if may_mark(message) for pin, wrong in marks(index, message)
+            if (pin.index, pin.text, pin.kind) not in state.marks]

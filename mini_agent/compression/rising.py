@@ -1,4 +1,4 @@
-"""Milestone 3: what two rising lists of history indexes have in common.
+"""Milestone 3: rising lists of history indexes: their stretches, and what two have in common.
 
 What a change covers is such a list, nearly without gaps; nobody makes a set of it at
 each step, which would cost what is there and not what is asked.
@@ -8,6 +8,17 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
+from operator import sub
+
+
+def stretches(rising: Sequence[int]) -> list[range]:
+    """The numbers as stretches without a gap, in order."""
+    if rising and rising[-1] - rising[0] == len(rising) - 1:
+        return [range(rising[0], rising[-1] + 1)]  # one, as mostly
+    jumps = (at for at, by in enumerate(map(sub, rising[1:], rising), 1) if by > 1)
+    return [range(rising[start], rising[stop - 1] + 1)
+            for start, stop in pairwise([0, *jumps, len(rising)])] if rising else []
 
 
 def holds(rising: Sequence[int], index: int) -> bool:

@@ -9,12 +9,11 @@ What this module leaves out: what is put there instead (`fold.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
 from ..messages import groups
 from .laws import tail_start
 from .scene import Scene, Stage
-from .view import View
+from .view import View, stood_for
 
 
 def runs(view: View, scene: Scene) -> Iterator[range]:
@@ -82,9 +81,4 @@ def of_stage(view: View, scene: Scene, stage: Stage) -> range:
 
 def covered_by(view: View, span: Iterable[int]) -> list[int]:
     """The history messages behind some entries, rising."""
-    return sorted(chain.from_iterable(view[at].stands_for for at in span))
-
-
-def tokens_of(view: View, span: Iterable[int]) -> int:
-    """The tokens of some entries as they stand."""
-    return sum(view[at].tokens for at in span)
+    return sorted(stood_for(view.at(span)))

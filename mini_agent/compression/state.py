@@ -99,17 +99,16 @@ class WindowState:
     def enter(self, message: Message) -> None:
         """A message enters the history, and the view at its end."""
         self.taken = []
-        index = len(self.history)
-        entry = Entry(message, self.estimate.message(message), (index,))
+        index, role, tokens = len(self.history), message["role"], self.estimate.message(message)
         self.history.append(message)
-        self.view.append(entry)
-        if message["role"] == "system":
-            self.heads.append(index)
-        elif message["role"] == "user":
-            self.users.append((index, entry.tokens))
-        elif message["role"] == "assistant":
+        self.view.append(Entry(message, tokens, (index,)))
+        if role == "assistant":
             self.answered = self.asked
-            self.drift.answered(entry.tokens)
+            self.drift.answered(tokens)
+        elif role == "user":
+            self.users.append((index, tokens))
+        elif role == "system":
+            self.heads.append(index)
 
     @property
     def tokens(self) -> int:

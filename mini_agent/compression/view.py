@@ -13,17 +13,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise
 from operator import attrgetter, lt
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..messages import Message
 from .rising import holds
 
 HOW = ("verbatim", "shortened", "summary", "attached")
-_TOKENS = attrgetter("tokens")
+_TOKENS, _STANDS_FOR = attrgetter("tokens"), attrgetter("stands_for")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One message of a view. `stands_for` are indexes in the history, rising."""
 
     message: Message
@@ -59,12 +58,22 @@ class Change:
         return tuple(self.facts.get("dropped", ()))
 
 
+def tokens_of(entries: Iterable[Entry]) -> int:
+    """The tokens of all these."""
+    return sum(map(_TOKENS, entries))
+
+
+def stood_for(entries: Iterable[Entry]) -> list[int]:
+    """The history indexes that all these stand for, entry by entry."""
+    return list(chain.from_iterable(map(_STANDS_FOR, entries)))
+
+
 class View:
     """Entries in order, with the sum of their tokens kept as they change."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.entries = list(entries)
-        self.tokens = sum(map(_TOKENS, self.entries))
+        self.tokens = tokens_of(self.entries)
         self._whole: list[int] | None = None
 
     def __len__(self) -> int:
@@ -72,6 +81,10 @@ class View:
 
     def __getitem__(self, index: int) -> Entry:
         return self.entries[index]
+
+    def at(self, places: Iterable[int]) -> list[Entry]:
+        """The entries at these indexes."""
+        return list(map(self.entries.__getitem__, places))
 
     def append(self, entry: Entry) -> None:
         """A new message comes in, at the end and verbatim."""
@@ -104,8 +117,8 @@ class View:
     def tokens_before(self, index: int) -> int:
         """Tokens of the entries before `index`, added up on the shorter side of it."""
         if index <= len(self) // 2:
-            return sum(map(_TOKENS, islice(self.entries, index)))
-        return self.tokens - sum(map(_TOKENS, islice(self.entries, index, None)))
+            return tokens_of(self.entries[:index])
+        return self.tokens - tokens_of(self.entries[index:])
 
 
 def _is_whole_result(entry: Entry) -> bool:
@@ -125,10 +138,15 @@ def apply(view: View, change: Change) -> View:
         after.entries += kept[start:taken]
         after.entries.append(entry)
     after.entries += kept[taken:]
-    after.tokens = (view.tokens - sum([view.entries[at].tokens for at in change.affected])
-                    + sum([entry.tokens for _, entry in change.inserts]))
+    after.tokens = tokens_behind(view, change)
     view.hand_on(after, change)
     return after
+
+
+def tokens_behind(view: View, change: Change) -> int:
+    """The tokens of the view that a change would leave."""
+    return (view.tokens - tokens_of(view.at(change.affected))
+            + sum([entry.tokens for _, entry in change.inserts]))
 
 
 def _without(entries: list[Entry], affected: Sequence[int]) -> list[Entry]:
@@ -150,12 +168,12 @@ def _check_fit(view: View, change: Change) -> None:
 def inverse(view: View, change: Change) -> Change:
     """The change that leads back to `view`, also when entries were appended since."""
     return Change("undo", tuple(at for at, _ in change.inserts),
-                  tuple((at, view[at]) for at in change.affected))
+                  tuple(zip(change.affected, view.at(change.affected))))
 
 
 def dropped_by(view: View, change: Change) -> tuple[int, ...]:
     """History indexes that leave the view with `change`, and nothing stands for."""
-    before = {index for at in change.affected for index in view[at].stands_for}
+    before = set(stood_for(view.at(change.affected)))
     return tuple(sorted(before.difference(*(entry.stands_for for _, entry in change.inserts))))
 
 

@@ -98,8 +98,8 @@ class ContextWindow:
 
     def take_in(self, history: Sequence[Message]) -> None:
         """Append the messages that the history has gained; each is counted once."""
-        for index in range(len(self.state.history), len(history)):
-            self.state.enter(history[index])
+        for message in history[len(self.state.history):]:
+            self.state.enter(message)
 
     def before_model_call(self, history: Sequence[Message], step: int) -> list[Message]:
         """The messages to send at `step`. Raises `ContextOverflowError`."""
@@ -108,18 +108,20 @@ class ContextWindow:
 
     def make_ready(self, history: Sequence[Message], step: int) -> None:
         """`before_model_call` for one who looks at the view and sends nothing."""
+        state, ladder = self.state, self._ladder
         self.take_in(history)
-        self._inputs.settle(step, self.state, self.budget.window, self._ladder.record)
-        for pin, wrong in list(new_marks(self.state)):
+        self._inputs.settle(step, state, ladder.budget.window, ladder.record)
+        for pin, wrong in new_marks(state):
             self.pin(pin, step, "mark", wrong)
         if step == 0:
             self._refuse_hopeless()
-        budget = self.budget
-        if self.policy.stages and self.state.at_boundary:
-            self._ladder.take(Descent(step, "stage", 0, budget.target))
-        if budget.window is not None and not self._rests():
-            self._ladder.take(Descent(step, "threshold", budget.soft, budget.target))
-        self._refuse_overflow(step)
+        if ladder.policy.stages and state.at_boundary:
+            ladder.take(Descent(step, "stage", 0, ladder.budget.target))
+        if ladder.due:
+            if not self._rests():
+                ladder.take(Descent(step, "threshold", ladder.budget.soft, ladder.budget.target))
+            self._refuse_overflow(step)
+        state.call(step)
 
     def declared(self, tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """These tool declarations as they are sent: whole, short, or left out."""
@@ -141,6 +143,7 @@ class ContextWindow:
         if self.view.tokens >= before:
             raise error
         self._refuse_overflow(step)
+        self.state.call(step)
         return self.view.messages()
 
     def compact(self, step: int, focus: str = "") -> tuple[int, int]:
@@ -232,10 +235,9 @@ class ContextWindow:
         return goal if self.budget.window is None else min(goal, self.budget.target)
 
     def _refuse_overflow(self, step: int) -> None:
-        """The view is what is asked from here on; over hard the overflow is raised."""
+        """Over hard nothing is sent: the overflow is raised."""
         if self.budget.window is not None and self.predicted > self.budget.hard:
             self._overflow(step, self.predicted)
-        self.state.call(step)
 
     def _refuse_hopeless(self) -> None:
         """At the start: protected parts and declarations alone over hard can never work."""

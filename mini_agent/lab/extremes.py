@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from ..compression.policies import Policy, Rung, find_policy, nearest, policy_names
 from ..compression.scene import Scene
-from ..compression.view import Change, View
+from ..compression.view import Change, View, stood_for, tokens_of
 from ..errors import UsageError
 from ..messages import groups, user
 from .recording import Recording
@@ -42,7 +42,7 @@ class OneMessage:
         room -= scene.estimate.message(user(header))
         kept = self._that_fit(pieces(covered), room, scene)
         entry = scene.entry(user("\n".join([header, *kept])), covered, "summary")
-        gone = sum(view[at].tokens for at in affected)
+        gone = tokens_of(view.at(affected))
         return None if entry.tokens >= gone else Change(
             name, tuple(affected), ((affected[-1] + 1 - len(affected), entry),))
 
@@ -57,15 +57,15 @@ class OneMessage:
         """View and history indexes of what is neither protected nor in a tail of `room` tokens."""
         stays = [at for at, entry in enumerate(view.entries)
                  if entry.covers(scene.protection.verbatim)]
-        room -= sum(view[at].tokens for at in stays)
+        room -= tokens_of(view.at(stays))
         start = len(view)
         for group in reversed(list(groups(view.messages()))):
-            room -= sum(view[at].tokens for at in group)
+            room -= tokens_of(view.at(group))
             if room < 0 and group.stop <= scene.protection.tail:
                 break
             start = group.start
         affected = [at for at in range(start) if at not in set(stays)]
-        return affected, sorted(index for at in affected for index in view[at].stands_for)
+        return affected, sorted(stood_for(view.at(affected)))
 
 
 @dataclass(frozen=True)

@@ -23,26 +23,24 @@ LATELY = 4_096  # texts whose tokens are kept: what one policy renders, another 
 
 
 class CountedOnce:
-    """An estimator that knows the messages of a history, and what was counted lately.
-
-    `characters`: how many have been counted so far, those of the history included.
-    """
+    """An estimator that knows the messages of a history, and what was counted lately."""
 
     def __init__(self, estimate: Estimator, history: Sequence[Message]) -> None:
         self.name = estimate.name
         self._estimate = estimate
         self._lately = lru_cache(LATELY)(self._count)
-        self._history = history  # kept, so that an id stays that of its message
-        self.characters = 0
-        self._known: dict[int, int] = {}
-        for message in history:
-            if id(message) not in self._known:
-                self.characters += len(text_of(message))
-                self._known[id(message)] = estimate.message(message)
+        self._history = {id(message): message for message in history}  # kept, so that ids stay
+        self._known = dict(zip(self._history, map(estimate.message, self._history.values())))
+        self._made = 0  # characters
+
+    @property
+    def characters(self) -> int:
+        """How many have been counted so far, those of the history included, once."""
+        return self._made + sum(len(text_of(message)) for message in self._history.values())
 
     def text(self, text: str) -> int:
         """Tokens of a bare text."""
-        self.characters += len(text)
+        self._made += len(text)
         return self._estimate.text(text)
 
     def message(self, message: Mapping[str, Any]) -> int:
@@ -51,13 +49,13 @@ class CountedOnce:
         if known is not None:
             return known
         if "tool_calls" in message or "opaque" in message:
-            self.characters += len(text_of(message))
+            self._made += len(text_of(message))
             return self._estimate.message(message)
         return self._lately(message["content"])
 
     def _count(self, content: str) -> int:
         """Tokens of a message that is nothing but its content."""
-        self.characters += len(content)
+        self._made += len(content)
         return self._estimate.message({"content": content})
 
     def declarations(self, tools: Sequence[Mapping[str, Any]]) -> int:
@@ -75,7 +73,7 @@ class Recording:
                  estimate: Estimator) -> None:
         self.name, self.format, self.messages = name, format, messages
         self.estimate = CountedOnce(estimate, messages)
-        self.tokens = [self.estimate.message(message) for message in messages]
+        self.tokens = list(map(self.estimate.message, messages))
         self.calls = list(model_calls(messages))
         self.language = session_language(messages)
         self.texts = Texts(self.language)

@@ -14,10 +14,8 @@ All policies walk through the history together: `replay` hands each step to each
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import Any
-
+from typing import Any, NamedTuple
 
 from ..compression.index import HistoryIndex
 from ..compression.laws import faults
@@ -32,8 +30,7 @@ from ..trace import Record, Tracer
 from .recording import Recording
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """One step of one trial, just before the model call.
 
     `at` is the history index of the call's first message. `arrived` are the entries
@@ -96,10 +93,13 @@ class Trial:
         self._made: dict[int, Entry] = {}
         self._length = self._tokens = 0  # entries and tokens that the last step sent
         self._touched = 0                # of these so many were touched by no change since
+        estimate = self._recording.estimate
+        state, tracer = WindowState(estimate, texts), Tracer()
+        if self.observers:  # for nobody, nothing is noted
+            state, tracer = WindowState(estimate, texts, self._changed), Tracer(self._note)
         self._window = ContextWindow(
-            self.policy, self.budget, self._recording.estimate, ScriptedModel([], (), texts),
-            Tracer(self._note), texts, TOOLS, shelf=NoShelf(), index=index,
-            state=WindowState(self._recording.estimate, texts, self._changed))
+            self.policy, self.budget, estimate, ScriptedModel([], (), texts), tracer, texts, TOOLS,
+            shelf=NoShelf(), index=index, state=state)
 
     def step(self, step: int, at: int, history: Sequence[Message]) -> None:
         """Govern the view before the call at history index `at`; tell the observers."""
@@ -109,6 +109,11 @@ class Trial:
             self._window.make_ready(history, step)
         except ContextOverflowError:
             over = True
+        if self.observers:
+            self._tell(step, at, before, over)
+
+    def _tell(self, step: int, at: int, before: View, over: bool) -> None:
+        """What the step was, which had begun with this view."""
         after = self._window.view
         moment = Moment(step, at, after, before.entries[self._length:],
                         list(self._gone.values()), list(self._made.values()), after.tokens,
@@ -133,7 +138,7 @@ class Trial:
     def _changed(self, before: View, change: Change, after: View) -> None:
         """Note what a change does to the view, and which laws it breaks if its policy may."""
         self._touched = min(self._touched, first_touched(change))
-        gone = {id(before[at]): before[at] for at in change.affected}
+        gone = {id(entry): entry for entry in before.at(change.affected)}
         made = {id(entry): entry for _, entry in change.inserts}
         for old, new in ((self._made, gone), (self._gone, made)):
             for key in old.keys() & new.keys():  # what came and went in one step is no news
@@ -142,7 +147,6 @@ class Trial:
         self._made |= made
         if self.policy.breaks:
             self._broken.extend(faults(before, after, change, self._window.protection()))
-
 
 
 def replay(recording: Recording, trials: Sequence[Trial],
