@@ -169,7 +169,7 @@ class _Fold:
     def _counted(self, change: Change) -> Change:
         """The change with the tokens of its entries counted here."""
         return replace(change, inserts=tuple(
-            (at, replace(entry, tokens=self._state.estimate.message(entry.message)))
+            (at, entry._replace(tokens=self._state.estimate.message(entry.message)))
             for at, entry in change.inserts))
 
     def _entry(self, entry: Entry) -> Iterator[Fault]:

@@ -8,7 +8,6 @@ else, so that the views of a run can be had again from its trace alone (`state.p
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise
@@ -88,7 +87,7 @@ class View:
 
     def append(self, entry: Entry) -> None:
         """A new message comes in, at the end and verbatim."""
-        if self._whole is not None and _is_whole_result(entry):
+        if self._whole is not None and entry.message["role"] == "tool":
             self._whole.append(len(self))
         self.entries.append(entry)
         self.tokens += entry.tokens
@@ -97,18 +96,9 @@ class View:
     def whole_results(self) -> list[int]:
         """Indexes of the tool results that stand as they are; found once, then kept up."""
         if self._whole is None:
-            self._whole = [at for at, entry in enumerate(self.entries) if _is_whole_result(entry)]
+            self._whole = [at for at, entry in enumerate(self.entries)
+                           if entry.how == "verbatim" and entry.message["role"] == "tool"]
         return self._whole
-
-    def hand_on(self, after: View, change: Change) -> None:
-        """Let the view after a change know its whole results, if this one does."""
-        if self._whole is None:
-            return
-        gone = set(change.affected)
-        gaps = [place - number for number, (place, _) in enumerate(change.inserts)]
-        ranks = (at - bisect_left(change.affected, at) for at in self._whole if at not in gone)
-        after._whole = sorted([*(rank + bisect_right(gaps, rank) for rank in ranks),
-                               *(at for at, entry in change.inserts if _is_whole_result(entry))])
 
     def messages(self) -> list[Message]:
         """What is sent."""
@@ -119,10 +109,6 @@ class View:
         if index <= len(self) // 2:
             return tokens_of(self.entries[:index])
         return self.tokens - tokens_of(self.entries[index:])
-
-
-def _is_whole_result(entry: Entry) -> bool:
-    return entry.how == "verbatim" and entry.message["role"] == "tool"
 
 
 def apply(view: View, change: Change) -> View:
@@ -139,7 +125,6 @@ def apply(view: View, change: Change) -> View:
         after.entries.append(entry)
     after.entries += kept[taken:]
     after.tokens = tokens_behind(view, change)
-    view.hand_on(after, change)
     return after
 
 
