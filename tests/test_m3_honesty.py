@@ -6,7 +6,6 @@ import re
 import tempfile
 import unittest
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -57,7 +56,7 @@ class Honesty(unittest.TestCase):
                 told = "\n".join([*rows[:row], lie, *rows[row + 1:]])
                 with self.subTest(key=key, lie=lie[:120]):
                     self.assertTrue(list(checker.false_claims(
-                        replace(entry, message={**entry.message, "content": told}))))
+                        entry._replace(message={**entry.message, "content": told}))))
         self.assertEqual(CLAIMS.keys() - met - RARE, set())
         self.assertTrue(met & PINS)
 

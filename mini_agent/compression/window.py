@@ -2,10 +2,9 @@
 
 Before each model call it takes in what is new and measures; while the view is over the
 trigger, the strategies of the policy's ladder are tried in order. Over the hard limit
-with nothing left to move it raises `ContextOverflowError`. A person may compress by
-hand, undo the last compression, set pins and end stages through it; all that it
-knows is a fold over the records that it writes (`state.py`). What it leaves out:
-how the ladder is taken (`ladder.py`), how a view gets smaller (strategies).
+with nothing left to move it raises `ContextOverflowError`. A person compresses by hand,
+takes that back, pins and ends stages through it; all that it knows is a fold over its
+records (`state.py`). What it leaves out: the ladder (`ladder.py`) and the strategies.
 """
 
 from __future__ import annotations
@@ -39,10 +38,9 @@ from .view import View, by_hand
 class ContextWindow:
     """Governs what one session's model is sent.
 
-    `tokens` is what the next request has: the view plus the tool declarations. Both
-    are estimates; `predicted` is held against the budget: it knows what a live
-    endpoint has reported, and is the same number where none has. `state` is given
-    where a session is resumed: the fold over its records; `index` where one is shared.
+    `tokens` of the next request, view and tool declarations, are an estimate; what is held
+    against the budget is `predicted`: the same, where no endpoint has reported its own.
+    `state` is that of a session which is resumed, `index` one that is shared.
     """
 
     def __init__(self, policy: Policy, budget: Budget, estimate: Estimator, model: Model,
