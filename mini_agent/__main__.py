@@ -1,20 +1,36 @@
 """`python3 -m mini_agent` is the command `mini-agent`."""
 
-import signal
+import os
 import sys
 
 
 def run() -> None:
     """The program. Ctrl-C ends it in one line while it is being loaded, too."""
+    sys.unraisablehook = _dropped
     try:
+        import signal
+
         from .cli import main
 
+        sys.unraisablehook = sys.__unraisablehook__
         status = main()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is over: nothing is left to end
     except KeyboardInterrupt:
-        print("mini-agent: interrupted", file=sys.stderr)
-        status = 130
+        status = _interrupted()
     sys.exit(status)
+
+
+def _dropped(what: "sys.UnraisableHookArgs") -> None:
+    """Python drops what is raised while it takes an object away, and would go on."""
+    if what.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(what)
+        return
+    os._exit(_interrupted())  # nothing has begun that would have to be put away
+
+
+def _interrupted() -> int:
+    print("mini-agent: interrupted", file=sys.stderr, flush=True)
+    return 130
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ over the repetitions. A row with a limit fails the run if its median is over it.
 
 from __future__ import annotations
 
+import ctrl_c  # first: see there
+
 import argparse
 import cProfile
 import gc

@@ -14,6 +14,8 @@ eleven tokens of the frame that `ctok` adds to a message are taken off.
 
 from __future__ import annotations
 
+import ctrl_c  # first: see there
+
 import argparse
 import json
 import subprocess

@@ -8,6 +8,8 @@ each reply and each result. Writes m1-trace.jsonl into the traces folder.
 
 from __future__ import annotations
 
+import ctrl_c  # first: see there
+
 import sys
 import textwrap
 from pathlib import Path

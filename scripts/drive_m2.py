@@ -9,6 +9,8 @@ what came back. Writes m2-trace.jsonl into the traces folder.
 
 from __future__ import annotations
 
+import ctrl_c  # first: see there
+
 import json
 import os
 import sys

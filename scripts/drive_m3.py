@@ -9,6 +9,8 @@ m3-curve.svg into the traces folder. Exit status 1 if the task was not done.
 
 from __future__ import annotations
 
+import ctrl_c  # first: see there
+
 import json
 import sys
 from dataclasses import asdict

@@ -11,6 +11,8 @@ m3-path-POLICY.jsonl into the traces folder. Exit status 1 if a run came to no a
 
 from __future__ import annotations
 
+import ctrl_c  # first: see there
+
 import re
 import sys
 from collections import Counter

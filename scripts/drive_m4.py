@@ -13,6 +13,8 @@ and m4-who.svg into the traces folder. Exit status 1 if one of the three was not
 
 from __future__ import annotations
 
+import ctrl_c  # first: see there
+
 import shutil
 import sys
 from collections.abc import Sequence

@@ -12,6 +12,8 @@ traces folder. The same sessions give the same bytes.
 
 from __future__ import annotations
 
+import ctrl_c  # first: see there
+
 import os
 import sys
 import time

@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -26,17 +25,6 @@ ROOT = Path(__file__).resolve().parent.parent
 TRACES = ROOT / "traces"
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
-
-
-def _told(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Ctrl-C is one line, as in the program, also while a script is being loaded."""
-    if issubclass(kind, KeyboardInterrupt):
-        print("mini-agent: interrupted", file=sys.stderr)
-    else:
-        sys.__excepthook__(kind, error, trace)
-
-
-sys.excepthook = _told
 
 
 @contextlib.contextmanager

@@ -11,6 +11,8 @@ nothing is written and the exit status is 1 if something is out of date; a test 
 
 from __future__ import annotations
 
+import ctrl_c  # first: see there
+
 import contextlib
 import io
 import json

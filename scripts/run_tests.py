@@ -8,6 +8,8 @@ them one after the other. Prints the output of modules that fail, and the count.
 
 from __future__ import annotations
 
+import ctrl_c  # first: see there
+
 import argparse
 import os
 import re

@@ -8,6 +8,8 @@ Five policies and the evidence in one pass over a file; 10,000 steps are about 5
 
 from __future__ import annotations
 
+import ctrl_c  # first: see there
+
 import argparse
 import json
 import os

@@ -8,6 +8,8 @@ nothing had to be compressed at this window.
 
 from __future__ import annotations
 
+import ctrl_c  # first: see there
+
 import sys
 from functools import partial
 

@@ -8,6 +8,8 @@ word where chromium or chromedriver is missing.
 
 from __future__ import annotations
 
+import ctrl_c  # first: see there
+
 import json
 import random
 import re

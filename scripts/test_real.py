@@ -10,6 +10,8 @@ by process id. A part whose packages cannot be had is skipped, and says so. Exit
 
 from __future__ import annotations
 
+import ctrl_c  # first: see there
+
 import argparse
 import sys
 import tempfile
@@ -17,7 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import fresh  # puts the package on the path  # noqa: F401
+import fresh  # puts the package on the path
 from scripts.real import faults_part, judges_part, model_part
 from scripts.real.parts import Report, Skipped
 

@@ -9,6 +9,8 @@ gives one line, and the watch goes on. Ctrl-C ends it.
 
 from __future__ import annotations
 
+import ctrl_c  # first: see there
+
 import sys
 import time
 from collections.abc import Callable

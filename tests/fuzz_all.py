@@ -9,6 +9,8 @@ folder of its own for what it throws away.
 
 from __future__ import annotations
 
+import scripts.ctrl_c  # first: see there
+
 import os
 import signal
 import subprocess

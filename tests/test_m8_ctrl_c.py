@@ -11,7 +11,7 @@ import time
 import unittest
 from pathlib import Path
 
-from tests.support import ROOT, FolderTest, listening
+from tests.support import ROOT, FolderTest, command, listening
 
 SLEEP = {"tool_calls": [{"name": "run_command", "arguments": {"command": "sleep 60"}}]}
 PATIENCE = 30  # seconds until a test is given up
@@ -69,13 +69,65 @@ class DemosTest(CtrlCTest):
             time.sleep(.01)
 
 
+# A program that presses Ctrl-C itself when it loads so many modules behind the first of ours.
+PRESSING = """
+import os, runpy, signal, sys
+class Presser:
+    first, left, begun = sys.argv[1], int(sys.argv[2]), False
+    def find_spec(self, name, path=None, target=None):
+        self.left -= self.begun
+        if self.begun and self.left == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+        self.begun = self.begun or name == self.first
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Presser())
+way, sys.argv = sys.argv[3], sys.argv[4:]
+sys.path[0] = os.path.dirname(sys.argv[0])
+if way == "-m":
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+else:
+    runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+class LoadingTest(CtrlCTest):
+    """Ctrl-C before a program has begun its work: a person who thinks better of it."""
+
+    def pressed(self, count: int, first: str, *words: str) -> tuple[int, str]:
+        """Exit status and standard error: Ctrl-C at so many imports behind that of `first`."""
+        done = command("-S", "-c", PRESSING, first, str(count), *words)
+        return done.returncode, done.stderr
+
+    def test_it_is_one_line_at_any_import(self) -> None:
+        """Of the program and of a demo, until all is loaded."""
+        for first, *words in (("mini_agent.__main__", "-m", "mini_agent", "tokens", "README.md"),
+                              ("ctrl_c", "", "scripts/drive_m1.py", "--traces", str(self.folder))):
+            count, statuses = 1, []
+            while not statuses or statuses[-1] != 0:
+                status, told = self.pressed(count, first, *words)
+                statuses.append(status)
+                self.assertEqual("mini-agent: interrupted\n" if status else "", told, count)
+                count += 1 + count // 2
+            self.assertGreater(len(statuses), 8)
+            self.assertLessEqual({*statuses}, {130, -signal.SIGINT, 0})
+
+    def test_each_script_is_quiet_from_its_first_import_on(self) -> None:
+        """Whatever it loads behind that."""
+        for path in sorted((ROOT / "scripts").glob("*.py")):
+            if 'if __name__ == "__main__"' not in path.read_text("utf-8"):
+                continue
+            with self.subTest(path.name):
+                status, told = self.pressed(1, "ctrl_c", "", str(path), "--help")
+                self.assertEqual((-signal.SIGINT, "mini-agent: interrupted\n"), (status, told))
+
+
 class ScriptsTest(CtrlCTest):
     """The other scripts: what they have begun is put away, and no traceback is printed."""
 
     def test_each_ends_with_one_line(self) -> None:
         """`make test` between two modules, and a script at any line of its own."""
         for words in (("scripts/run_tests.py", "tests.test_m3_aging", "tests.test_m3_laws"),
-                      ("-c", "import sys; sys.path.insert(0, 'scripts'); import fresh, time\n"
+                      ("-c", "import sys; sys.path.insert(0, 'scripts'); import ctrl_c, time\n"
                              "print('loaded', flush=True); time.sleep(60)")):
             with self.subTest(words):
                 process = self.started(*words)
