@@ -84,7 +84,7 @@ class Recall:
         if scene.shelf is None:
             raise StrategyError("there is no store", place=self.name,
                                 remedy="give the run a folder")
-        gone = stood_for(view.at(change.affected))
+        gone = chain.from_iterable(entry.stands_for for _, entry in change.inserts)
         scene.shelf.remember({index: told(scene.history[index])
                               for index in scene.shelf.unknown(gone)
                               if scene.history[index].get("name") not in NEVER_STORED})
@@ -151,7 +151,7 @@ def _moved(view: View, places: Sequence[int]) -> Iterator[range]:
     for stretch in stretches(places):
         while stretch and view[stretch[0]].how == "summary" and (
                 len(stretch) == 1 or len(view[stretch[0]].stands_for) > max(
-                    LONG, len(stood_for(view.at(stretch[1:]))))):
+                    LONG, sum([len(entry.stands_for) for entry in view.at(stretch[1:])]))):
             stretch = stretch[1:]
         if stretch:
             yield stretch

@@ -94,27 +94,42 @@ def check(before: View, after: View, change: Change, protection: Protection,
 def faults(before: View, after: View, change: Change, protection: Protection,
            breaks: Sequence[int] = ()) -> Iterator[tuple[int, str]]:
     """(law, what is wrong) for each law that `change` breaks."""
+    case = _Case(before, after, change, protection)
     for law, judge in ((GAIN, _gain), (CONSERVATION, _conservation),
                        (PROTECTION, _protection), (PAIRING, _pairing)):
-        if law not in breaks and (fault := judge(before, after, change, protection)):
+        if law not in breaks and (fault := judge(case)):
             yield law, fault
 
 
-def _gain(before: View, after: View, change: Change, _: Protection) -> str:
-    if after.tokens < before.tokens:
+class _Case:
+    """A change to be judged, with the history messages that it takes out of the view."""
+
+    def __init__(self, before: View, after: View, change: Change, protection: Protection) -> None:
+        self.before, self.after, self.change = before, after, change
+        self.protection = protection
+        self.taken = stood_for(before.at(change.affected))
+        self.had = set(self.taken)
+
+    def standing(self, index: int) -> Entry | None:
+        """The inserted entry that stands for a history message, None if there is none."""
+        return next((entry for _, entry in self.change.inserts if index in entry.stands_for), None)
+
+
+def _gain(case: _Case) -> str:
+    before, after = case.before.tokens, case.after.tokens
+    if after < before:
         return ""
-    return f"{before.tokens} tokens became {after.tokens}: a change has to make the view smaller"
+    return f"{before} tokens became {after}: a change has to make the view smaller"
 
 
-def _conservation(before: View, _: View, change: Change, protection: Protection) -> str:
-    taken = stood_for(before.at(change.affected))
+def _conservation(case: _Case) -> str:
+    change, had, protection = case.change, case.had, case.protection
     named = stood_for(entry for _, entry in change.inserts)
-    had = set(taken)
     if any(entry.how == "verbatim" and (len(entry.stands_for) != 1 or entry.message
                                         != protection.history[entry.stands_for[0]])
            for _, entry in change.inserts):
         return "an entry is called verbatim and is not"
-    if taken == named and len(had) == len(named) and not change.dropped:
+    if case.taken == named and len(had) == len(named) and not change.dropped:
         return ""  # the common case: each message is behind one entry, in the same order
     if len(set(named)) < len(named):
         return "a history message would stand behind two entries"
@@ -127,37 +142,23 @@ def _conservation(before: View, _: View, change: Change, protection: Protection)
     return f"messages {sorted(lost)[:5]} would be lost without a word" if lost else ""
 
 
-def _protection(before: View, _: View, change: Change, protection: Protection) -> str:
-    standing, affected = _Standing(change), change.affected
-    for index in sorted(protection.verbatim.intersection(stood_for(before.at(affected)))):
-        if not _still_said(protection.history[index], standing.get(index)):
+def _protection(case: _Case) -> str:
+    affected, protection = case.change.affected, case.protection
+    for index in sorted(protection.verbatim & case.had):
+        if not _still_said(protection.history[index], case.standing(index)):
             return f"message {index} has to stay verbatim"
     for at in affected[bisect_left(affected, protection.tail):]:
-        if not _shortened_only(before[at], standing, protection):
+        if not _shortened_only(case.before[at], case):
             return f"entry {at} belongs to the protected tail"
-    return _pin_fault(before, change, standing, protection)
+    return _pin_fault(case)
 
 
-class _Standing:
-    """Which inserted entry stands for a message; looked up by whole entries, not copied."""
-
-    def __init__(self, change: Change) -> None:
-        self._entries = [entry for _, entry in change.inserts]
-
-    def get(self, index: int) -> Entry | None:
-        """The entry that stands for a history message, None if there is none."""
-        return next((entry for entry in self._entries if index in entry.stands_for), None)
-
-
-def _pin_fault(before: View, change: Change, standing: _Standing,
-               protection: Protection) -> str:
+def _pin_fault(case: _Case) -> str:
     """A pin lives in the entry that stands for its message, not in another by chance."""
-    pins = protection.pins
-    if not pins.pins:
-        return ""
-    for pin in pins.within(stood_for(before.at(change.affected))):
-        entry = standing.get(pin.index)
-        if entry is None or not (entry.message == protection.history[pin.index]
+    pins = case.protection.pins
+    for pin in pins.within(case.taken) if pins.pins else ():
+        entry = case.standing(pin.index)
+        if entry is None or not (entry.message == case.protection.history[pin.index]
                                  or pins.stands_in(pin, entry.message["content"])):
             return f"the pin {pin.text[:40]!r} of message {pin.index} would be lost"
     return ""
@@ -172,24 +173,24 @@ def _still_said(said: Message, standing: Entry | None) -> bool:
     return standing.how == "summary" and said["content"] in standing.message["content"]
 
 
-def _shortened_only(entry: Entry, standing: _Standing, protection: Protection) -> bool:
+def _shortened_only(entry: Entry, case: _Case) -> bool:
     """Whether an entry of the tail is still there alone, shortened as is allowed.
 
     What a change has attached stands for no message, so it may go.
     """
     if not entry.stands_for:
         return True
-    if not protection.shorten_tail or entry.message["role"] != "tool":
+    if not case.protection.shorten_tail or entry.message["role"] != "tool":
         return False
-    found = standing.get(entry.stands_for[0])
+    found = case.standing(entry.stands_for[0])
     return found is not None and found.stands_for == entry.stands_for
 
 
-def _pairing(before: View, after: View, change: Change, _: Protection) -> str:
-    if _same_shape(before, change):
+def _pairing(case: _Case) -> str:
+    if _same_shape(case.before, case.change):
         return ""
-    near = _near(before, after, change)
-    fault = next(pairing_faults([after[at].message for at in near]), None)
+    near = _near(case.before, case.after, case.change)
+    fault = next(pairing_faults([entry.message for entry in case.after.at(near)]), None)
     return f"message {near[fault[0]]} of the view: {fault[1]}" if fault else ""
 
 
