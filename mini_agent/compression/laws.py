@@ -25,7 +25,7 @@ from typing import Any
 from ..errors import LawError
 from ..messages import Message, calls_of, pairing_faults
 from .pins import Pins
-from .view import Change, Entry, View, first_touched, stood_for
+from .view import Change, Entry, View, first_touched, stood_for, untouched_behind
 
 PAIRING, CONSERVATION, GAIN, PROTECTION = 1, 2, 3, 4
 NAMES = {PAIRING: "pairing", CONSERVATION: "conservation", GAIN: "strict gain",
@@ -196,9 +196,7 @@ def _pairing(case: _Case) -> str:
 
 def _near(before: View, after: View, change: Change) -> range:
     """The view indexes after a change that it can have torn: whole groups, with its neighbours."""
-    behind = min([len(before) - 1 - at for at in change.affected[-1:]]
-                 + [len(after) - 1 - at for at, _ in change.inserts[-1:]])
-    start, stop = first_touched(change) - 1, len(after) - behind
+    start, stop = first_touched(change) - 1, len(after) - untouched_behind(before, after, change)
     while start > 0 and after[start].message["role"] == "tool":
         start -= 1
     while stop < len(after) and after[stop].message["role"] == "tool":

@@ -8,6 +8,7 @@ else, so that the views of a run can be had again from its trace alone (`state.p
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise
@@ -96,9 +97,22 @@ class View:
     def whole_results(self) -> list[int]:
         """Indexes of the tool results that stand as they are; found once, then kept up."""
         if self._whole is None:
-            self._whole = [at for at, entry in enumerate(self.entries)
-                           if entry.how == "verbatim" and entry.message["role"] == "tool"]
+            self._whole = self._whole_in(range(len(self)))
         return self._whole
+
+    def _whole_in(self, places: range) -> list[int]:
+        return [at for at in places if self.entries[at].how == "verbatim"
+                and self.entries[at].message["role"] == "tool"]
+
+    def hand_on(self, after: View, change: Change) -> None:
+        """Let the view after a change know its whole results, if this one does."""
+        if self._whole is None:
+            return
+        first, behind = first_touched(change), untouched_behind(self, after, change)
+        old, shift = self._whole, len(after) - len(self)
+        after._whole = [*old[:bisect_left(old, first)],
+                        *after._whole_in(range(first, len(after) - behind)),
+                        *[at + shift for at in old[bisect_left(old, len(self) - behind):]]]
 
     def messages(self) -> list[Message]:
         """What is sent."""
@@ -125,6 +139,7 @@ def apply(view: View, change: Change) -> View:
         after.entries.append(entry)
     after.entries += kept[taken:]
     after.tokens = tokens_behind(view, change)
+    view.hand_on(after, change)
     return after
 
 
@@ -179,7 +194,14 @@ def same_prefix(before: Iterable[Entry], after: Iterable[Entry]) -> int:
 
 def first_touched(change: Change) -> int:
     """The view index from which on `change` makes a difference."""
-    return min([*change.affected[:1], *(at for at, _ in change.inserts[:1])])
+    return min([*change.affected[:1], *[at for at, _ in change.inserts[:1]]], default=0)
+
+
+def untouched_behind(before: View, after: View, change: Change) -> int:
+    """So many entries at the end of two views stand in both, behind all that `change` touches."""
+    last = change.affected[-1] if change.affected else -1
+    made = change.inserts[-1][0] if change.inserts else -1
+    return min(len(before) - 1 - last, len(after) - 1 - made)
 
 
 _FIXED = ("step", "strategy", "before_messages", "after_messages", "before_tokens",
