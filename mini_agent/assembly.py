@@ -1,6 +1,6 @@
 """Milestone 1: an agent is put together here, for a task file and for a person alike.
 
-`Setup` is what others give it, `Grant` what it may do, `Parts` what comes of both: the
+`Setup` is what others give it, `Grant` what it may do, `Kit` what comes of both: the
 model and the tools that are waited for, the history, the shelf and the window that the
 tools look into. Who runs them is left out: `runner.py` a task, `session.py` a conversation.
 """
@@ -78,7 +78,7 @@ class Setup:
     interrupts: Interrupts = field(default_factory=Interrupts)
 
 
-class Parts:
+class Kit:
     """The parts of one agent. Raises `UsageError` where its workspace is no folder.
 
     `name` is that of the run, for its sub-agents. `history` is the live one. What leaves the

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from .assembly import Parts, Setup
+from .assembly import Kit, Setup
 from .compression.marks import marked
 from .compression.pinning import too_large
 from .compression.pins import Pin, Pins
@@ -32,7 +32,7 @@ def run_task(task: Task, setup: Setup, governance: Governance | None = None,
     memory. Raises `UsageError` where the workspace is no folder.
     """
     tracer = Tracer(*setup.sinks, whole=setup.interrupts.held)
-    parts = Parts(setup, Texts(task.language), tracer, task.name, history=[], folder=folder)
+    parts = Kit(setup, Texts(task.language), tracer, task.name, history=[], folder=folder)
     start = {"format": FORMAT, "task": task.name}
     tools = parts.tools(governance)
     if governance is not None:

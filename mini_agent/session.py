@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .assembly import Parts, Setup
+from .assembly import Kit, Setup
 from .audit import Line, audit
 from .compression.policies import Policy
 from .compression.state import WindowState
@@ -40,7 +40,7 @@ class Session:
         self._typed = setup.incoming
         self.tracer = Tracer(file, meter, *setup.sinks, seq=meter.records,
                              whole=setup.interrupts.held)
-        self._parts = Parts(replace(setup, incoming=self._incoming), texts, self.tracer,
+        self._parts = Kit(replace(setup, incoming=self._incoming), texts, self.tracer,
                             file.path.stem, history=[*state.history],
                             folder=trace_folder(file.path), fresh=fresh)
         self.model = self._parts.model

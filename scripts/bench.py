@@ -9,7 +9,7 @@ over the repetitions. A row with a limit fails the run if its median is over it.
 
 from __future__ import annotations
 
-import ctrl_c  # first: see there
+import ctrl_c  # first: see there  # noqa: F401
 
 import argparse
 import cProfile

@@ -14,7 +14,7 @@ eleven tokens of the frame that `ctok` adds to a message are taken off.
 
 from __future__ import annotations
 
-import ctrl_c  # first: see there
+import ctrl_c  # first: see there  # noqa: F401
 
 import argparse
 import json

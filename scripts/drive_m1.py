@@ -8,7 +8,7 @@ each reply and each result. Writes m1-trace.jsonl into the traces folder.
 
 from __future__ import annotations
 
-import ctrl_c  # first: see there
+import ctrl_c  # first: see there  # noqa: F401
 
 import sys
 import textwrap

@@ -9,7 +9,7 @@ what came back. Writes m2-trace.jsonl into the traces folder.
 
 from __future__ import annotations
 
-import ctrl_c  # first: see there
+import ctrl_c  # first: see there  # noqa: F401
 
 import json
 import os

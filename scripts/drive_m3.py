@@ -9,7 +9,7 @@ m3-curve.svg into the traces folder. Exit status 1 if the task was not done.
 
 from __future__ import annotations
 
-import ctrl_c  # first: see there
+import ctrl_c  # first: see there  # noqa: F401
 
 import json
 import sys

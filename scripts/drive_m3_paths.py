@@ -11,7 +11,7 @@ m3-path-POLICY.jsonl into the traces folder. Exit status 1 if a run came to no a
 
 from __future__ import annotations
 
-import ctrl_c  # first: see there
+import ctrl_c  # first: see there  # noqa: F401
 
 import re
 import sys

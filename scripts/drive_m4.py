@@ -13,7 +13,7 @@ and m4-who.svg into the traces folder. Exit status 1 if one of the three was not
 
 from __future__ import annotations
 
-import ctrl_c  # first: see there
+import ctrl_c  # first: see there  # noqa: F401
 
 import shutil
 import sys

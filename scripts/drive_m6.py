@@ -9,7 +9,7 @@ Opens nothing, but says where the page is. Exit status 1 if a check found someth
 
 from __future__ import annotations
 
-import ctrl_c  # first: see there
+import ctrl_c  # first: see there  # noqa: F401
 
 import sys
 from pathlib import Path

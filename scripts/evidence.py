@@ -12,7 +12,7 @@ traces folder. The same sessions give the same bytes.
 
 from __future__ import annotations
 
-import ctrl_c  # first: see there
+import ctrl_c  # first: see there  # noqa: F401
 
 import os
 import sys

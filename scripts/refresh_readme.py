@@ -11,7 +11,7 @@ nothing is written and the exit status is 1 if something is out of date; a test 
 
 from __future__ import annotations
 
-import ctrl_c  # first: see there
+import ctrl_c  # first: see there  # noqa: F401
 
 import contextlib
 import io

@@ -8,7 +8,7 @@ them one after the other. Prints the output of modules that fail, and the count.
 
 from __future__ import annotations
 
-import ctrl_c  # first: see there
+import ctrl_c  # first: see there  # noqa: F401
 
 import argparse
 import os

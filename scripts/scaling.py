@@ -8,7 +8,7 @@ Five policies and the evidence in one pass over a file; 10,000 steps are about 5
 
 from __future__ import annotations
 
-import ctrl_c  # first: see there
+import ctrl_c  # first: see there  # noqa: F401
 
 import argparse
 import json

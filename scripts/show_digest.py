@@ -8,7 +8,7 @@ nothing had to be compressed at this window.
 
 from __future__ import annotations
 
-import ctrl_c  # first: see there
+import ctrl_c  # first: see there  # noqa: F401
 
 import sys
 from functools import partial

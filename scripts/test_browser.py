@@ -8,7 +8,7 @@ word where chromium or chromedriver is missing.
 
 from __future__ import annotations
 
-import ctrl_c  # first: see there
+import ctrl_c  # first: see there  # noqa: F401
 
 import json
 import random

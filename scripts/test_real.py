@@ -10,7 +10,7 @@ by process id. A part whose packages cannot be had is skipped, and says so. Exit
 
 from __future__ import annotations
 
-import ctrl_c  # first: see there
+import ctrl_c  # first: see there  # noqa: F401
 
 import argparse
 import sys
@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import fresh  # puts the package on the path
+import fresh  # puts the package on the path  # noqa: F401
 from scripts.real import faults_part, judges_part, model_part
 from scripts.real.parts import Report, Skipped
 

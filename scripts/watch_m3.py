@@ -9,7 +9,7 @@ gives one line, and the watch goes on. Ctrl-C ends it.
 
 from __future__ import annotations
 
-import ctrl_c  # first: see there
+import ctrl_c  # first: see there  # noqa: F401
 
 import sys
 import time

@@ -9,7 +9,7 @@ folder of its own for what it throws away.
 
 from __future__ import annotations
 
-import scripts.ctrl_c  # first: see there
+import scripts.ctrl_c  # first: see there  # noqa: F401
 
 import os
 import signal

@@ -263,13 +263,13 @@ class ConvertTest(unittest.TestCase):
 
     def test_the_records_are_those_of_a_run_without_a_window(self):
         """In the order of the design; a recorded compression stands where it was."""
-        from mini_agent.lab.sessions import HostCompression, Session
+        from mini_agent.lab.sessions import HostCompression, LogSession
 
         messages = [system("s"), user("u"),
                     assistant("x", [call("a", "t", {"k": 1}), call("b", "t", {})]),
                     tool_result("a", "t", "one"),
                     tool_result("b", "t", "two", {"code": "C", "message": "m"}), assistant("y")]
-        session = Session("n", "f", messages, [0, 0, 0, 0, 0, 1],
+        session = LogSession("n", "f", messages, [0, 0, 0, 0, 0, 1],
                           [HostCompression(5, "f", 77, "summary")])
         self.assertEqual(
             ["run_start", "system", "user", "model_call", "assistant", "tool_call", "tool_result",

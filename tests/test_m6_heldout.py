@@ -12,7 +12,7 @@ from mini_agent.lab.compare import Plan, result_of
 from mini_agent.lab.extremes import check_names
 from mini_agent.lab.halves import second_half
 from mini_agent.lab.heldout import SHIPPED, HeldOut, second_halves
-from mini_agent.lab.sessions import Session
+from mini_agent.lab.sessions import LogSession
 from mini_agent.lab.sources import Source
 from mini_agent.lab.study import KNOWN, POLICIES, Study
 from mini_agent.lab.variants import GRID, variant
@@ -108,7 +108,7 @@ class Halves(unittest.TestCase):
 
     def test_half_a_session_is_replayed_where_a_plan_asks_for_it(self) -> None:
         """Fewer calls and tokens, and sentences about the known policies."""
-        whole = Session("made", "trace", session(60))
+        whole = LogSession("made", "trace", session(60))
         source = Source(0, "made", "made", 1, True)
         full, half = (result_of(whole, source, Plan((*KNOWN, "digest"), (2_000,), half=half),
                                 lambda _: None) for half in (False, True))

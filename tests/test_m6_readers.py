@@ -21,7 +21,7 @@ from typing import Any
 from mini_agent import trace
 from mini_agent.errors import UsageError
 from mini_agent.lab import sessions as lab
-from mini_agent.lab.sessions import Session, open_sessions, total_counts
+from mini_agent.lab.sessions import LogSession, open_sessions, total_counts
 from mini_agent.messages import pairing_faults
 
 DATA = Path(__file__).parent / "data" / "sessions"
@@ -35,7 +35,7 @@ FIGURES = ("messages", "tool_calls", "tool_results", "largest_tool_result_chars"
 READ = ("claude", "codex", "copilot", "gemini")  # schema fixtures of formats that are read
 
 
-def shown(session: Session) -> dict[str, Any]:
+def shown(session: LogSession) -> dict[str, Any]:
     """A session as the expected files write it."""
     return {
         "name": session.name, "format": session.format,
@@ -60,7 +60,7 @@ def refusal(path: Path) -> str:
 class Laws(unittest.TestCase):
     """What holds for every session, whoever wrote it."""
 
-    def check(self, session: Session) -> None:
+    def check(self, session: LogSession) -> None:
         self.assertEqual(list(pairing_faults(session.messages)), [])
         self.assertEqual(len(session.steps), len(session.messages))
         self.assertEqual(session.steps, sorted(session.steps))
@@ -123,7 +123,7 @@ class OwnFilesTest(Laws):
                             [(mark.at, mark.format, mark.tokens)
                              for mark in session.host_compressions])
 
-    def through_a_trace(self, session: Session, path: Path) -> Session:
+    def through_a_trace(self, session: LogSession, path: Path) -> LogSession:
         with trace.TraceFile(path) as file:
             tracer = trace.Tracer(file)
             for at, (step, message) in enumerate(zip(session.steps, session.messages)):
@@ -161,7 +161,7 @@ class HostileTest(Laws):
         self.addCleanup(folder.cleanup)
         self.path = Path(folder.name, "hostile.jsonl")
 
-    def read(self, *records: Any) -> Session:
+    def read(self, *records: Any) -> LogSession:
         lines = (each if isinstance(each, str) else json.dumps(each) for each in records)
         self.path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return open_sessions(self.path)[0]

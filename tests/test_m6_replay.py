@@ -1,7 +1,6 @@
 """Milestone 6: one pass over a recorded session for all policies, and the rows it ends in."""
 
 import unittest
-from dataclasses import replace
 
 from mini_agent.compression.policies import find_policy, policy_names
 from mini_agent.lab.extremes import EXTREMES, lab_policy

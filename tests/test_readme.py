@@ -372,6 +372,16 @@ class HouseTest(unittest.TestCase):
                 self.assertTrue(ast.get_docstring(tree))
                 self.assertEqual([], list(silent(tree)))
 
+    def test_each_class_has_a_name_of_its_own(self) -> None:
+        """Of those that other modules may use: a name says which one is meant."""
+        import ast
+        found: dict[str, list[str]] = {}
+        for path in sorted((ROOT / "mini_agent").rglob("*.py")):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    found.setdefault(node.name, []).append(path.name)
+        self.assertEqual({}, {name: places for name, places in found.items() if len(places) > 1})
+
     def test_each_test_says_its_rule(self) -> None:
         """A name that states it, and a sentence."""
         import ast

@@ -30,7 +30,7 @@ Watch = Callable[[View, Change, View], None]
 UNDOABLE = 20  # changes that can be taken back; an older one is not worth its memory
 
 
-class Taken(NamedTuple):
+class Gained(NamedTuple):
     """A rung gained: on which trigger, and from how many tokens of the view."""
 
     strategy: str
@@ -73,7 +73,7 @@ class WindowState:
         self.undoable: deque[tuple[int, Change]] = deque(maxlen=UNDOABLE)
         self.resting = 0
         self.times_summarised = 0
-        self.taken: list[Taken] = []
+        self.taken: list[Gained] = []
         self.applied = False                    # whether the last proposal was
         self.summaries: list[dict[str, Any]] = []  # what the model wrote for those that were
         self.declared = 0
@@ -147,7 +147,7 @@ class WindowState:
     def _compressed(self, payload: dict[str, Any], seq: int, change: Change,
                     after: View) -> None:
         back = inverse(self.view, change)
-        self.taken.append(Taken(change.strategy, payload["trigger"], self.view.tokens,
+        self.taken.append(Gained(change.strategy, payload["trigger"], self.view.tokens,
                                 replace(self.drift)))
         self._become(change, after)
         self.undoable.append((seq, back))

@@ -33,7 +33,7 @@ Note = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Answer:
+class _Answer:
     """What came of asking for one part: a text or an error, and what was asked."""
 
     text: str = ""
@@ -96,9 +96,9 @@ class Summariser:
                 firm.append((part, answer.text))
         return texts
 
-    def _answers(self, parts: Sequence[Part], form: str) -> list[Answer]:
+    def _answers(self, parts: Sequence[Part], form: str) -> list[_Answer]:
         """An answer for each part, in order; none is asked for behind a failure."""
-        answers: list[Answer] = []
+        answers: list[_Answer] = []
         for part in parts:
             answers.append(self._answer(part, form))
             if answers[-1].error is not None:
@@ -125,12 +125,12 @@ class Summariser:
             self.learn(note)
         return asked
 
-    def _answer(self, part: Part, form: str) -> Answer:
+    def _answer(self, part: Part, form: str) -> _Answer:
         """What the model says of one part, checked; smaller parts where it does not fit."""
         if not self.focus and (known := self._known.get((form, part))) is not None:
             if (form, part) not in self._finals:
                 self._finals[form, part] = self._final(known, form)
-            return Answer(self._finals[form, part])
+            return _Answer(self._finals[form, part])
         note: Note = {"input": list(part), "form": form, "output": ""}
         messages = [bounded(self._history[index], self._limit, self._texts) for index in part]
         if self.focus:
@@ -138,18 +138,18 @@ class Summariser:
             messages.append(focus_message(self.focus, self._texts))
         try:
             note["output"] = self._model.summarize(messages, form)
-            return Answer(self._final(note["output"], form), (note,))
+            return _Answer(self._final(note["output"], form), (note,))
         except SummaryRefused as error:
-            return Answer(notes=(note,), error=error)
+            return _Answer(notes=(note,), error=error)
         except ModelError as error:
             note["error"] = str(error)
             if isinstance(error, PromptTooLongError) and self._limit > LEAST_CHARS:
                 return self._smaller(part, form, note, error.window)
             failed = StrategyError(f"the summariser failed: {error}", place=form)
             failed.__cause__ = error
-            return Answer(notes=(note,), error=failed)
+            return _Answer(notes=(note,), error=failed)
 
-    def _smaller(self, part: Part, form: str, refused: Note, window: int | None) -> Answer:
+    def _smaller(self, part: Part, form: str, refused: Note, window: int | None) -> _Answer:
         """The same messages in parts of half the size, which later parts have too.
 
         Where the answer named the `window` in tokens, a part gets about half of it.
@@ -158,7 +158,7 @@ class Summariser:
         half = min(self._limit, whole) // 2
         self._limit = max(LEAST_CHARS, min(half, 2 * window) if window else half)
         answers = self._answers(Parts(self._history).cut(part, self._limit), form)
-        return Answer(merge([answer.text for answer in answers], self._texts("said_none")),
+        return _Answer(merge([answer.text for answer in answers], self._texts("said_none")),
                       (refused, *(note for answer in answers for note in answer.notes)),
                       answers[-1].error)
 

@@ -32,7 +32,7 @@ def page_chars(window: int | None) -> int:
     return PAGE_CHARS if window is None else max(400, min(PAGE_CHARS, window // 4))
 
 
-def reading_tools(wanted: Collection[str], history: Sequence[Message], finder: Finder,
+def reading_tools(wanted: Collection[str], history: Sequence[Message], finder: Searchable,
                   texts: Texts, window: int | None) -> list[Tool]:
     """Those of the two tools that a policy's texts speak of; `window` in tokens."""
     limit = page_chars(window)
@@ -111,7 +111,7 @@ class ReadResult:
                           total=total, unit=self.texts(f"unit_{unit}"), rest=rest)
 
 
-class Finder(Protocol):
+class Searchable(Protocol):
     """What `recall` searches in."""
 
     def find(self, query: str, limit: int) -> tuple[int, dict[int, str]]:
@@ -122,7 +122,7 @@ class Finder(Protocol):
 class RecallTool:
     """`recall(query)`: which messages that left the view hold these words, and where."""
 
-    finder: Finder
+    finder: Searchable
     history: Sequence[Message]
     texts: Texts
     limit: int = PAGE_CHARS

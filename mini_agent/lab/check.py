@@ -19,7 +19,7 @@ from ..lint import Finding, lint_message, lint_pairing
 from ..subagents.endings import CUT_OFF, numbers_of
 from ..subagents.trails import child_trace, find_trace
 from ..trace import parse_record, read_trace, trace_folder
-from .sessions import Session, open_sessions
+from .sessions import LogSession, open_sessions
 
 # What readers mend of that which is a fault of the log, by the name that counts it.
 MENDED = {
@@ -112,7 +112,7 @@ def _check_trace(raw: bytes, goes_on: bool) -> Iterator[Finding]:
     yield from audit(lines, goes_on)
 
 
-def _check_session(path: str, session: Session) -> Iterator[str]:
+def _check_session(path: str, session: LogSession) -> Iterator[str]:
     name = f"{path}{session.name.removeprefix(Path(path).name)}"
     for lost in session.unreadable:
         yield f"{path}:{lost.line}: transcript: {lost.what}"

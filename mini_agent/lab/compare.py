@@ -27,7 +27,7 @@ from .measures import Tally
 from .pagedata import Film, page_session
 from .recording import Recording
 from .replay import Trial, replay
-from .sessions import Session, open_sessions
+from .sessions import LogSession, open_sessions
 from .sources import Source
 from .taskrun import run_in_copy
 
@@ -88,7 +88,7 @@ def _part(progress: Progress, at: int, parts: int) -> Progress:
     return lambda share: progress((at + share) / parts)
 
 
-def result_of(session: Session, source: Source, plan: Plan, progress: Progress) -> Result:
+def result_of(session: LogSession, source: Source, plan: Plan, progress: Progress) -> Result:
     """The result of one session: one pass through its history."""
     name = source.name + session.name.removeprefix(source.path.rpartition("/")[2])
     messages = second_half(session.messages) if plan.half else session.messages
@@ -118,7 +118,7 @@ def result_of(session: Session, source: Source, plan: Plan, progress: Progress) 
             "page": page_session(recording, films, plan.windows, notes) if plan.page else None}
 
 
-def notes_of(session: Session, recording: Recording) -> list[str]:
+def notes_of(session: LogSession, recording: Recording) -> list[str]:
     """Sentences on what the reader could not do, and on what cannot be measured."""
     notes = []
     if session.unreadable:

@@ -16,10 +16,10 @@ from ..disk import write_file
 from ..errors import UsageError
 from ..messages import Call, Message, calls_of, model_calls
 from ..trace import FORMAT, Record, TraceFile, Tracer, line
-from .sessions import Session
+from .sessions import LogSession
 
 
-def records_of(session: Session) -> list[Record]:
+def records_of(session: LogSession) -> list[Record]:
     """The trace of a session, from `run_start` to `run_end`."""
     records: list[Record] = []
     tracer = Tracer(records.append)
@@ -41,7 +41,7 @@ def records_of(session: Session) -> list[Record]:
     return records
 
 
-def _write_marks(tracer: Tracer, session: Session, at: int, step: int) -> None:
+def _write_marks(tracer: Tracer, session: LogSession, at: int, step: int) -> None:
     for mark in session.host_compressions:
         if mark.at == at:
             tracer.event("host_compression", step=step, format=mark.format, tokens=mark.tokens,

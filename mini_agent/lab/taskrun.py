@@ -23,12 +23,12 @@ from ..tasks import load_task
 from ..tools import NAMES
 from ..tools.workspace import Workspace
 from ..trace import Record, TraceFile, read_trace, trace_folder
-from .sessions import Session
+from .sessions import LogSession
 
 HARMLESS = tuple(name for name in NAMES if name != "run_command")
 
 
-def run_in_copy(path: str, workspace: str = "", named: bool = True) -> list[Session]:
+def run_in_copy(path: str, workspace: str = "", named: bool = True) -> list[LogSession]:
     """The session that a run of the task file is, and behind it those of its sub-agents.
 
     Without a workspace it is run in an empty folder, and without commands, as it is where
@@ -74,7 +74,7 @@ def _copy(workspace: str, copy: Path) -> None:
                          ) from error
 
 
-def _session(name: str, records: Sequence[Record]) -> Session:
+def _session(name: str, records: Sequence[Record]) -> LogSession:
     said = [record for record in records if record["type"] == "message"]
-    return Session(name, "task file", [record["message"] for record in said],
+    return LogSession(name, "task file", [record["message"] for record in said],
                    [record["step"] for record in said])

@@ -64,7 +64,7 @@ class GiveUp:
         return self.texts("give_up_noted")
 
 
-class Tally:
+class RunNumbers:
     """A sink that keeps the numbers of a run."""
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ def run_request(request: Mapping[str, Any]) -> Ending:
     task = Task(name=request["name"], system=request["system"], task=brief, replies=[],
                 language=request["language"], place=request["name"], **own)
     governance = govern(task) if own else recorded(request["start"], request["name"])
-    trace, tally, give_up = Path(request["trace"]), Tally(), GiveUp(texts)
+    trace, tally, give_up = Path(request["trace"]), RunNumbers(), GiveUp(texts)
     grant = Grant(
         request["tools"], writes=request["writes"],
         protect=[pin["protect"] for pin in request["pins"] if pin["protect"]],

@@ -75,7 +75,7 @@ class Capture:
             return Finished(status, self._head, self._tail, left_out)
 
 
-class Child:
+class Program:
     """A program that a thread starts and reads.
 
     An interrupt only ever reaches the main thread. So none can fall between the
@@ -153,7 +153,7 @@ def run_program(command: str | Sequence[str], *, folder: Path, environment: Mapp
     the terminal, it has a process group only (a sub-agent is ended by its session).
     """
     capture = Capture(limit, clean)
-    child = Child(capture, own_session)
+    child = Program(capture, own_session)
     reader = threading.Thread(target=child.run, args=(command, folder, environment), daemon=True)
     status: int | None = None
     try:
@@ -169,7 +169,7 @@ def run_program(command: str | Sequence[str], *, folder: Path, environment: Mapp
     return capture.finished(status)
 
 
-def _end(child: Child, reader: threading.Thread) -> None:
+def _end(child: Program, reader: threading.Thread) -> None:
     """Nothing of the process group is left, and its output has been read.
 
     A program that left the group (a daemon) may live on; it only loses its pipe.

@@ -18,7 +18,8 @@ from ...hostile import escaped
 from ...subagents.trails import children_of, find_trace
 from .anthropic import Anthropic
 from .atif import Atif
-from .base import Counts, HostCompression, Mended, Reader, Session, Unreadable, total_counts
+from .base import (
+    HostCompression, LogSession, LogSize, Mended, Reader, Unreadable, total_counts)
 from .claude_code import ClaudeCode
 from .codex import Codex
 from .copilot import Copilot
@@ -31,19 +32,19 @@ from .openhands import OpenHands
 from .pi import Pi
 from .swe_agent import SweAgent
 from .task_file import TaskFile
-from .trace_file import TraceFile
+from .trace_file import OwnTrace
 
-__all__ = ["READERS", "Counts", "Document", "HostCompression", "Reader", "Session", "Unreadable",
+__all__ = ["READERS", "Document", "HostCompression", "LogSession", "LogSize", "Reader", "Unreadable",
            "open_sessions", "total_counts"]
 
 READERS: tuple[Reader, ...] = (  # the most specific first; the first that detects reads
-    TaskFile(), TraceFile(), ClaudeCode(), Codex(), Copilot(), Pi(), OpenCode(), SweAgent(),
+    TaskFile(), OwnTrace(), ClaudeCode(), Codex(), Copilot(), Pi(), OpenCode(), SweAgent(),
     MiniSwe(), OpenHands(), Atif(), Gemini(), Anthropic(), OpenAIChat(),
 )
 
 
 def open_sessions(path: str | Path,
-                  run: Callable[[str], list[Session]] | None = None) -> list[Session]:
+                  run: Callable[[str], list[LogSession]] | None = None) -> list[LogSession]:
     """All sessions of a file, in its order; at least one, each with messages.
 
     Behind the session of a trace stand those of its sub-agents, `NAME#1` and so on.
@@ -75,12 +76,12 @@ def open_sessions(path: str | Path,
     if len(sessions) < len(found):
         sessions[0].notes["sessions_without_messages"] = len(found) - len(sessions)
     _name_apart(sessions)
-    return sessions + (_children(path, sessions[0]) if isinstance(reader, TraceFile) else [])
+    return sessions + (_children(path, sessions[0]) if isinstance(reader, OwnTrace) else [])
 
 
-def _children(path: Path, parent: Session) -> list[Session]:
+def _children(path: Path, parent: LogSession) -> list[LogSession]:
     """The sessions of the sub-agents of a trace; one that said nothing is counted only."""
-    found: list[Session] = []
+    found: list[LogSession] = []
     for number, trace in children_of(path):
         try:
             sessions = open_sessions(trace)
@@ -94,7 +95,7 @@ def _children(path: Path, parent: Session) -> list[Session]:
     return found
 
 
-def _name_apart(sessions: list[Session]) -> None:
+def _name_apart(sessions: list[LogSession]) -> None:
     """No two sessions of a file have the same name."""
     names: dict[str, int] = {}
     for session in sessions:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import Session
+from .base import LogSession
 from .blocks import add_assistant, add_user, is_result
 from .chat import message_lists, messages_in
 from .claude_code import add_records
@@ -39,7 +39,7 @@ class Anthropic:
         return any(_request(value) or _has_blocks(messages_in(value) or [dict_of(value)])
                    for value in document.head)
 
-    def read(self, document: Document) -> list[Session]:
+    def read(self, document: Document) -> list[LogSession]:
         """One session a list; recorded calls are one session."""
         if "loglines" in dict_of(document.value):
             log = Log(self.name)
@@ -47,7 +47,7 @@ class Anthropic:
             return [finish(log, document)]
         if any(_request(value) for value in document.head):
             return [_recorded(document)]
-        sessions: list[Session] = []
+        sessions: list[LogSession] = []
         for name, messages, system in message_lists(document):
             log = Log(self.name)
             log.system(flat(system), counted=False)
@@ -146,7 +146,7 @@ class _Wire:
         self.answer = None
 
 
-def _recorded(document: Document) -> Session:
+def _recorded(document: Document) -> LogSession:
     log = Log("anthropic-messages")
     calls = [(_request(value), dict_of(value["response"]))
              for value in document.objects() if _request(value)]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .base import Session
+from .base import LogSession
 from .document import Document
 from .fields import dict_of, dicts_of, flat, list_of, text_of
 from .join import finish
@@ -37,7 +37,7 @@ class Atif:
             step.get("source") in ("system", "user", "agent")
             for step in dicts_of(value.get("steps"))[:5])
 
-    def read(self, document: Document) -> list[Session]:
+    def read(self, document: Document) -> list[LogSession]:
         """One session a file."""
         log = Log(self.name)
         log.notes["subagent_records"] = len(list_of(document.value.get("subagent_trajectories")))

@@ -1,6 +1,6 @@
 """Milestone 6: what every reader of a recorded session hands over.
 
-A reader turns one format of log into `Session`s in the form of `messages.py`.
+A reader turns one format of log into `LogSession`s in the form of `messages.py`.
 What a session holds is *what the model saw*, clipped where the host had clipped
 it; fuller copies that some logs carry beside it (`toolUseResult`, `raw_output`)
 are left alone. History is file order: a turn that the user rewound stays in.
@@ -54,7 +54,7 @@ class Mended:
 
 
 @dataclass(slots=True)
-class Counts:
+class LogSize:
     """Size of a log as its format writes it, of what the model could see.
 
     Counted while reading: one for each message *of the log* (parallel results may
@@ -72,7 +72,7 @@ class Counts:
 
 
 @dataclass(slots=True)
-class Session:
+class LogSession:
     """One recorded session: its messages, and what was done to make them so.
 
     `steps[i]` is the step of `messages[i]`; `injected` are the indexes of user
@@ -89,10 +89,10 @@ class Session:
     notes: dict[str, int] = field(default_factory=dict)
     mended: list[Mended] = field(default_factory=list)
     injected: set[int] = field(default_factory=set)
-    seen: Counts = field(default_factory=Counts)
+    seen: LogSize = field(default_factory=LogSize)
 
     def counts(self) -> dict[str, int]:
-        """The figures of the log itself, by name (see `Counts`)."""
+        """The figures of the log itself, by name (see `LogSize`)."""
         return asdict(self.seen)
 
 
@@ -105,14 +105,14 @@ class Reader(Protocol):
         """Whether the document is of this format."""
         ...
 
-    def read(self, document: Document) -> list[Session]:
+    def read(self, document: Document) -> list[LogSession]:
         """All sessions of the document; one without messages is possible."""
         ...
 
 
-def total_counts(sessions: Iterable[Session]) -> dict[str, int]:
+def total_counts(sessions: Iterable[LogSession]) -> dict[str, int]:
     """The counts of several sessions as one: sums, and the largest result of all."""
-    total = asdict(Counts())
+    total = asdict(LogSize())
     for session in sessions:
         for name, value in session.counts().items():
             largest = name == "largest_tool_result_chars"

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .base import Session
+from .base import LogSession
 from .blocks import add_assistant, add_user, empty
 from .document import Document
 from .fields import dict_of, dicts_of, flat, int_of, is_injected, text_of
@@ -44,7 +44,7 @@ class ClaudeCode:
         """Whether one of the first records is a message or a title of Claude Code."""
         return any(_is_record(value) for value in document.head if isinstance(value, dict))
 
-    def read(self, document: Document) -> list[Session]:
+    def read(self, document: Document) -> list[LogSession]:
         """The main line; the side line where there is nothing else."""
         log = Log(self.name)
         add_records(log, document.objects())

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .base import Session
+from .base import LogSession
 from .document import Document
 from .fields import arguments_of, dict_of, dicts_of, dumped, flat, int_of, is_injected, text_of
 from .join import finish
@@ -41,7 +41,7 @@ class Codex:
         return any(isinstance(value, dict) and value.get("type") in _ENVELOPES
                    and isinstance(value.get("payload"), dict) for value in document.head)
 
-    def read(self, document: Document) -> list[Session]:
+    def read(self, document: Document) -> list[LogSession]:
         """One session; a resumed one may have several `session_meta`."""
         log = Log(self.name)
         reading = _Reading(log)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import Session
+from .base import LogSession
 from .document import Document
 from .fields import dict_of, dicts_of, flat, int_of, text_of
 from .join import finish
@@ -31,7 +31,7 @@ class Copilot:
                    and value.get("type") in ("user.message", "assistant.message", "session.start")
                    for value in document.head)
 
-    def read(self, document: Document) -> list[Session]:
+    def read(self, document: Document) -> list[LogSession]:
         """One session a file."""
         log = Log(self.name)
         reading = _Reading(log)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .base import Session
+from .base import LogSession
 from .document import Document
 from .fields import dict_of, dicts_of, dumped, flat, list_of, text_of
 from .join import finish
@@ -42,7 +42,7 @@ class Gemini:
             isinstance(value, dict) and value.get("type") == "gemini" and "content" in value
             for value in document.head)
 
-    def read(self, document: Document) -> list[Session]:
+    def read(self, document: Document) -> list[LogSession]:
         """One session a file."""
         log = Log(self.name)
         if _is_stream(dict_of(document.head[0])):

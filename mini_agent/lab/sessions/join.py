@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from ...hostile import clean
 from ...messages import Message, assistant, system, tool_result, user
 from ...texts import LANGUAGES, language_of
-from .base import MISSING_RESULT, HostCompression, Mended, Session
+from .base import MISSING_RESULT, HostCompression, LogSession, Mended
 from .document import Document
 from .log import Log, Piece, failed
 from .pairing import Unit, joined, merged, pair
@@ -34,20 +34,20 @@ _ORPHAN = ("[result of a call that is not in the log{name}]\n{text}",
            "[日志中没有对应调用的结果{name}]\n{text}")
 
 
-def finish(log: Log, document: Document, name: str = "") -> Session:
+def finish(log: Log, document: Document, name: str = "") -> LogSession:
     """The session that the pieces of `log` are."""
     units = joined(log)
     pair(units, log)
     units = merged(units, log)
     part = " ".join(clean(name).split())[:100]
-    session = Session(f"{document.name}#{part}" if part else document.name, log.format,
+    session = LogSession(f"{document.name}#{part}" if part else document.name, log.format,
                       seen=log.counts)
     _write(session, units, log)
     session.notes = {note: number for note, number in sorted(log.notes.items()) if number}
     return session
 
 
-def _write(session: Session, units: list[Unit], log: Log) -> None:
+def _write(session: LogSession, units: list[Unit], log: Log) -> None:
     """Messages, steps and marks of the session."""
     first = next((unit.piece.text for unit in units if unit.piece.role == "user"), "")
     language = LANGUAGES.index(language_of(first))
@@ -77,7 +77,7 @@ def _places(piece: Piece, at: int) -> list[Mended]:
     return [Mended(f"message {at}", *fault) for fault in piece.faults]
 
 
-def _without_systems(units: list[Unit], log: Log, session: Session) -> Iterator[Unit]:
+def _without_systems(units: list[Unit], log: Log, session: LogSession) -> Iterator[Unit]:
     """The units to write, with one system message at most, at the start; what is before
     them is in `session` already."""
     head = [unit for unit in units if not unit.used]

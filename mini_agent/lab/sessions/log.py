@@ -2,7 +2,7 @@
 
 A reader calls one method for each piece and knows nothing of what comes later;
 `join.finish` makes a session of the pieces. The log counts at the same time what
-its format says (`Counts`): `message()` opens a message of the log, the pieces in
+its format says (`LogSize`): `message()` opens a message of the log, the pieces in
 it count their text, calls and results unless told not to.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ...hostile import clean
 from ...messages import Call, call, is_clean
-from .base import Counts
+from .base import LogSize
 from .fields import Flat, arguments_of, dumped
 
 Error = dict[str, str]
@@ -68,7 +68,7 @@ class Log:
         self.format = format
         self.pieces: list[Piece] = []
         self.notes: Counter[str] = Counter()
-        self.counts = Counts()
+        self.counts = LogSize()
         self.step: int | None = None  # set by formats that record it
         self._keep = True
 

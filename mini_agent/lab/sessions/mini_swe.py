@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from .base import Session
+from .base import LogSession
 from .chat import Chat, message_lists, messages_in, texts_of
 from .document import Document
 from .fields import dict_of, text_of
@@ -34,9 +34,9 @@ class MiniSwe:
                 or "mini_version" in info or {"exit_status", "model_stats"} <= set(info))
         return any(text.startswith("<returncode>") for text in texts_of(messages[:50], "user"))
 
-    def read(self, document: Document) -> list[Session]:
+    def read(self, document: Document) -> list[LogSession]:
         """One session a file."""
-        sessions: list[Session] = []
+        sessions: list[LogSession] = []
         for name, messages, _ in message_lists(document):
             log = Log(self.name)
             fences = not any("tool_calls" in message for message in messages)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import Session
+from .base import LogSession
 from .chat import Chat, MessageList, is_message, message_lists, messages_in
 from .document import Document
 from .fields import dict_of, dicts_of, flat
@@ -34,11 +34,11 @@ class OpenAIChat:
         return any(is_message(value) or messages_in(value) for value in document.head) or bool(
             _langchain(document))
 
-    def read(self, document: Document) -> list[Session]:
+    def read(self, document: Document) -> list[LogSession]:
         """One session a list."""
         dumped = _langchain(document)
         lists = [MessageList("", dumped)] if dumped else message_lists(document)
-        sessions: list[Session] = []
+        sessions: list[LogSession] = []
         for name, messages, system in lists:
             log = Log(self.name)
             log.system(flat(system), counted=False)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import Session
+from .base import LogSession
 from .document import Document
 from .fields import dict_of, dicts_of, flat, int_of, text_of
 from .join import finish
@@ -32,7 +32,7 @@ class OpenCode:
         return any("parts" in message and "role" in dict_of(message.get("info"))
                    for message in messages[:5])
 
-    def read(self, document: Document) -> list[Session]:
+    def read(self, document: Document) -> list[LogSession]:
         """One session a file."""
         log = Log(self.name)
         tokens: int | None = None

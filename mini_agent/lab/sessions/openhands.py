@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import Session
+from .base import LogSession
 from .document import Document
 from .fields import dict_of, dicts_of, dumped, flat, int_of, list_of, text_of
 from .join import finish
@@ -35,10 +35,10 @@ class OpenHands:
         """Whether the head holds events or instances."""
         return any(_is_v1(value) or _is_v0(value) or _history(value) for value in document.head)
 
-    def read(self, document: Document) -> list[Session]:
+    def read(self, document: Document) -> list[LogSession]:
         """One session an instance, or one for all loose events."""
         loose = Log(self.name)
-        sessions: list[Session] = []
+        sessions: list[LogSession] = []
         for number, record in enumerate(document.objects(), start=1):
             history = _history(record)
             if not history:

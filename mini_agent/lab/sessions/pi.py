@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import Session
+from .base import LogSession
 from .document import Document
 from .fields import dict_of, dicts_of, flat, int_of, list_of, text_of
 from .join import finish
@@ -36,7 +36,7 @@ class Pi:
             value.get("provider")) for value in head)
         return not foreign and any(_is_entry(value) for value in head)
 
-    def read(self, document: Document) -> list[Session]:
+    def read(self, document: Document) -> list[LogSession]:
         """One session a file."""
         log = Log(self.name)
         parents: set[str] = set()

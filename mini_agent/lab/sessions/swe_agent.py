@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import Session
+from .base import LogSession
 from .chat import calls_in, role_of
 from .document import Document
 from .fields import dict_of, dicts_of, flat, list_of, text_of
@@ -30,7 +30,7 @@ class SweAgent:
         value = dict_of(document.value)
         return isinstance(value.get("trajectory"), list) and bool(dicts_of(value.get("history")))
 
-    def read(self, document: Document) -> list[Session]:
+    def read(self, document: Document) -> list[LogSession]:
         """One session a file."""
         log = Log(self.name)
         history = dicts_of(document.value["history"])

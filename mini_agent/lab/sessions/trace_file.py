@@ -11,14 +11,14 @@ from __future__ import annotations
 from typing import Any
 
 from ...hostile import clean
-from .base import KINDS, HostCompression, Session
+from .base import KINDS, HostCompression, LogSession
 from .document import Document
 from .fields import dict_of, dicts_of, int_of, text_of
 from .join import finish
 from .log import Log, RawCall
 
 
-class TraceFile:
+class OwnTrace:
     """Records with `type`, `seq` and a message or an event."""
 
     name = "trace"
@@ -29,7 +29,7 @@ class TraceFile:
             isinstance(value.get("message"), dict) or isinstance(value.get("event"), str))
                    for value in document.head)
 
-    def read(self, document: Document) -> list[Session]:
+    def read(self, document: Document) -> list[LogSession]:
         """One session a file."""
         log = Log(self.name)
         host = ""
