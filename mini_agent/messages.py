@@ -78,6 +78,13 @@ def call(call_id: str, name: str, arguments: Any) -> Call:
     return made
 
 
+def arguments_text(made: Mapping[str, Any]) -> str:
+    """The arguments of a call as they are shown: JSON, or what stood in its place."""
+    text: str = made["invalid"] if "invalid" in made else json.dumps(
+        made["arguments"], ensure_ascii=False)
+    return text
+
+
 def tool_result(call_id: str, name: str, content: str | None,
                 error: Mapping[str, str] | None = None) -> Message:
     """The one result of a call; `error` is {"code", "message"} when it failed."""

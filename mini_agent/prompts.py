@@ -10,11 +10,10 @@ leaves out: sending (the adapters), bounding the input and checking the answer
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from .forms import DRAFTED, asked, heading, request
-from .messages import Message, calls_of, system, user
+from .messages import Message, arguments_text, calls_of, system, user
 from .texts import Texts
 
 
@@ -42,7 +41,8 @@ def instructions(form: str, texts: Texts) -> str:
 
 def transcript(messages: Sequence[Message], texts: Texts) -> str:
     """The messages as text, each behind a line that says whose it is."""
-    said = [line for message in messages for line in (message["content"], *_calls(message))]
+    said = [line for message in messages for line in (
+        message["content"], *map(arguments_text, calls_of(message)))]
     fence = "-----"
     while any(fence in text for text in said):
         fence += "-"
@@ -51,12 +51,6 @@ def transcript(messages: Sequence[Message], texts: Texts) -> str:
         blocks.append(texts(f"transcript_{message['role']}", fence=fence, number=number,
                             name=message.get("name", "")))
         blocks += [message["content"]] if message["content"] else []
-        blocks += [texts("transcript_call", fence=fence, name=made["name"], arguments=arguments)
-                   for made, arguments in zip(calls_of(message), _calls(message))]
+        blocks += [texts("transcript_call", fence=fence, name=made["name"],
+                         arguments=arguments_text(made)) for made in calls_of(message)]
     return "\n".join([*blocks, texts("transcript_end", fence=fence)])
-
-
-def _calls(message: Message) -> Iterator[str]:
-    for made in calls_of(message):
-        yield made["invalid"] if "invalid" in made else json.dumps(
-            made["arguments"], ensure_ascii=False)

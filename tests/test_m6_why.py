@@ -145,6 +145,13 @@ class ShowTest(unittest.TestCase):
         self.assertIn(f" messages, {after} tokens; {sent[1]} as sent, with tool declarations\n",
                       mini_agent("show", trace, "--step", "1")[1])
 
+    def test_arguments_that_are_no_json_are_told_as_they_stood(self):
+        """Not as an empty object, which nobody wrote."""
+        history = [user("go"), assistant("", [call("a", "read", '{"path": ')]),
+                   tool_result("a", "read", "what came of it")]
+        entered = explain("what came", [], history)["entered"]
+        self.assertEqual(['{"path": '], [place["arguments"] for place in entered])
+
     def test_another_agents_log_is_shown_as_it_was_or_under_a_policy(self):
         """A row a step, a line a change; with a policy the view that it would have sent."""
         log = ROOT / "workspace" / "sessions" / "rename.json"

@@ -8,7 +8,6 @@ What is left out: any word on what stood there, which is what summaries add.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -16,7 +15,7 @@ from operator import attrgetter
 from typing import ClassVar
 
 from ..errors import StrategyError
-from ..messages import Message, calls_of, groups, user
+from ..messages import Message, arguments_text, calls_of, groups, user
 from .offload import NEVER_STORED
 from .rising import stretches
 from .scene import Scene
@@ -200,6 +199,5 @@ def spans(indexes: Sequence[int], mark: str = "#") -> str:
 
 def told(message: Message) -> str:
     """All that a message says: its text, and of each call the tool and its arguments."""
-    calls = (f"{made['name']} {made.get('invalid') or json.dumps(made['arguments'], ensure_ascii=False)}"
-             for made in calls_of(message))
+    calls = (f"{made['name']} {arguments_text(made)}" for made in calls_of(message))
     return "\n".join(part for part in [message["content"], *calls] if part)

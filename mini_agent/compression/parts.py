@@ -7,10 +7,9 @@ from its beginning. What is left out: what is asked of a part (`summariser.py`).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 
-from ..messages import Call, Message, calls_of
+from ..messages import Call, Message, arguments_text, calls_of
 from ..texts import Texts
 
 Part = tuple[int, ...]
@@ -77,7 +76,7 @@ def bounded(message: Message, limit: int, texts: Texts) -> Message:
 def _bounded_call(made: Call, limit: int, texts: Texts) -> Call:
     if "invalid" in made:
         return {**made, "invalid": _cut(made["invalid"], limit, texts)}
-    text = json.dumps(made["arguments"], ensure_ascii=False)
+    text = arguments_text(made)
     if len(text) <= limit:
         return made
     return {**made, "arguments": {"...": _cut(text, limit, texts)}}
@@ -95,5 +94,4 @@ def _cut(text: str, limit: int, texts: Texts) -> str:
 
 def _size(message: Message) -> int:
     return len(message["content"]) + sum(
-        len(made["name"]) + len(made["invalid"] if "invalid" in made else json.dumps(
-            made["arguments"], ensure_ascii=False)) for made in calls_of(message))
+        len(made["name"]) + len(arguments_text(made)) for made in calls_of(message))

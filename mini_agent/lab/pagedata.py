@@ -62,7 +62,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..messages import Message, calls_of, groups
+from ..messages import Message, arguments_text, calls_of, groups
 from ..words import rows_of
 from .measures import Tally
 from .pagesize import CUT, SESSIONS, Data, cut_for, size_of, windows_that_fit, with_fewer_windows
@@ -149,8 +149,7 @@ def _change(payload: Mapping[str, Any]) -> Data:
 
 def _message(message: Message, cut: int) -> Data:
     text = message["content"]
-    calls = ((made["name"], made["invalid"] if "invalid" in made else json.dumps(
-        made["arguments"], ensure_ascii=False)) for made in calls_of(message))
+    calls = ((made["name"], arguments_text(made)) for made in calls_of(message))
     return {"role": message["role"], "name": message.get("name", ""), "text": text[:cut],
             "chars": len(text), "calls": [[name, said[:cut], len(said)] for name, said in calls]}
 

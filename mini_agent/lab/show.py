@@ -15,7 +15,7 @@ from ..compression.budget import window_tokens
 from ..compression.view import Entry, View
 from ..errors import UsageError
 from ..hostile import escaped
-from ..messages import calls_of
+from ..messages import arguments_text, calls_of
 from ..rhythm import rows, spans
 from ..trace import Trace
 from .look import steps_at
@@ -31,7 +31,7 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
     Raises `TraceError` for a record that has not what its kind has to have.
     """
     for start in trace.events("run_start"):
-        policy = json.dumps(start["policy"]) if start.get("policy") else ""
+        policy = json.dumps(start["policy"], ensure_ascii=False) if start.get("policy") else ""
         yield f"task {start.get('task', '')} {policy}".rstrip()
     yield "step  before      sent        what happened"
     children = list(trace.events("subagent_end"))
@@ -128,9 +128,7 @@ def _entry(mark: str, entry: Entry) -> Iterator[str]:
     for line in message["content"].splitlines():
         yield INDENT + escaped(line)
     for made in calls_of(message):
-        said = made["invalid"] if "invalid" in made else json.dumps(
-            made["arguments"], ensure_ascii=False)
-        yield f"{INDENT}-> {escaped(made['name'])} {escaped(said)}"
+        yield f"{INDENT}-> {escaped(made['name'])} {escaped(arguments_text(made))}"
 
 
 def _span(indexes: Sequence[int]) -> str:

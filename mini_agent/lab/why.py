@@ -6,7 +6,6 @@ in what form, which record took it away, and how it can be had now.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 from ..compression.clear import call_of
 from ..compression.view import View, apply, from_payload
 from ..hostile import one_line
-from ..messages import Message, text_of
+from ..messages import Message, arguments_text, text_of
 from ..trace import Record
 from .facts import handles, state_of
 from .steps import Taken
@@ -93,7 +92,7 @@ def _origin(history: Sequence[Message], index: int) -> dict[str, Any]:
         return {"role": message["role"], "tool": "", "arguments": ""}
     made = call_of(history, index)
     return {"role": "tool", "tool": message.get("name", "") or (made or {}).get("name", ""),
-            "arguments": json.dumps(made["arguments"], ensure_ascii=False) if made else ""}
+            "arguments": arguments_text(made) if made else ""}
 
 
 def _cause(record: Record | None) -> dict[str, Any] | None:
