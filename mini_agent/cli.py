@@ -31,10 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["child"]:  # what a session starts, and nobody types
         return guarded(lambda: _child(given[1:]))
-    return guarded(lambda: run_command(["chat", *given] if is_request(given) else given))
+    return guarded(lambda: called(["chat", *given] if is_request(given) else given))
 
 
-def run_command(arguments: Sequence[str]) -> int:
+def called(arguments: Sequence[str]) -> int:
     """Do what the arguments say; the exit status. Raises `UsageError`."""
     options = parsed(arguments)
     return options.command(options)

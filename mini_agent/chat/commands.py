@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Command = Callable[["Conversation", str], None]
 
 
-def run_command(chat: Conversation, line: str) -> None:
+def slash_command(chat: Conversation, line: str) -> None:
     """Do what a line that begins with `/` says. Raises `UsageError`."""
     name, _, rest = line[1:].partition(" ")
     if name not in COMMANDS:

@@ -16,7 +16,7 @@ from ..loop import Outcome
 from ..meter import Prices
 from ..models.base import ParentModel
 from ..session import Session
-from .commands import run_command
+from .commands import slash_command
 from .contents import status
 from .keyboard import Keyboard
 from .screen import Screen, joined
@@ -57,7 +57,7 @@ class Conversation:
             said = self.keyboard.message(self._prompt())
             self._interrupted = False
             if said.startswith("/"):
-                run_command(self, said)
+                slash_command(self, said)
             elif said.strip():
                 self._turn(said)
             elif self.session is not None and self.session.due:

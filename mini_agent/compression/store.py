@@ -1,6 +1,6 @@
 """Milestone 3: where things are kept that leave the view, and how they are found again.
 
-Two shelves of one form: in memory (the lab's replay, tests) and in the run's own
+Two shelves of one form: in memory (a run that keeps no trace) and in the run's own
 folder, where large results are files named by their content and what can be searched
 stands in an SQLite file. Where SQLite has FTS5 an index finds the messages that hold a
 term (the trigram tokenizer finds Chinese too); where it has none, a plain scan does.
