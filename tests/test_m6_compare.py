@@ -18,16 +18,19 @@ from pathlib import Path
 from unittest import mock
 
 from mini_agent.errors import UsageError
-from mini_agent.lab import compare as compare_module, run_compare
+from mini_agent.lab import compare as compare_module, processes, run_compare
 from mini_agent.lab.bounds import FAILURES, Bounds
 from mini_agent.lab.measures import KEYS
 from mini_agent.lab.progress import ProgressLine
+from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.sources import find_sources, shard
 from mini_agent.lab.summary import interval, mean, summarise
 from tests.labs import REAL, ROOT, SAMPLES, mini_agent
 from tests.support import listening
 
 CALL = ("compare", SAMPLES, "--policy", "published,whole_rounds", "--window", "1200,2k")
+ONE_FILE = ("compare", SAMPLES / "lesson.jsonl", "--policy", "published,none,clip,naive",
+            "--window", "1200,2k")
 QUICK = ("compare", SAMPLES, "--policy", "none", "--no-evidence", "--window", "2k")
 
 
@@ -95,10 +98,21 @@ class SameBytesTest(unittest.TestCase):
     """However the work is shared out."""
 
     def test_jobs_change_nothing(self):
-        """One process and four, in JSON, CSV and as a table."""
-        for call in ((*CALL, "--json"), (*QUICK, "--csv"), (*QUICK[:4], "--evidence")):
-            with self.subTest(call[-1]):
-                self.assertEqual(mini_agent(*call), mini_agent(*call, "--jobs", 4))
+        """One process and several, in JSON, CSV and as a table; of many files and of one."""
+        missed = (*ONE_FILE, "--evidence")
+        for call in ((*CALL, "--json"), (*QUICK, "--csv"), (*QUICK[:4], "--evidence"),
+                     (*ONE_FILE, "--json", "--fact", "edit_file"), missed):
+            with self.subTest(call[2:]):
+                self.assertEqual(mini_agent(*call), mini_agent(*call, "--jobs", 3))
+        self.assertIn("naive", mini_agent(*missed)[1].partition("missing")[2])
+
+    def test_a_file_is_read_once_for_all_its_processes(self):
+        """The task is run, and the log read, before there are any."""
+        opened = []
+        with mock.patch.object(compare_module, "open_sessions", lambda *given: opened.append(
+                given) or open_sessions(*given)):
+            self.assertEqual(0, mini_agent(*ONE_FILE, "--jobs", 4)[0])
+        self.assertEqual(1, len(opened))
 
     def test_shares_put_together_are_the_whole(self):
         """In any order of the shares; each of them works on its own files only."""
@@ -352,9 +366,12 @@ class InterruptTest(unittest.TestCase):
 
     def test_a_process_that_is_killed_is_one_line(self):
         """As by a machine without memory: no traceback, and what may help."""
-        for name, dying in (("results_of", _dies), ("_work", _dies_within_its_results)):
-            with self.subTest(name), mock.patch.object(compare_module, name, dying):
-                status, out, err = mini_agent(*QUICK, "--jobs", "2")
+        for call, room, name, dying in (
+                (QUICK, compare_module, "results_of", _dies),
+                (ONE_FILE, compare_module, "_replayed", _dies),
+                (QUICK, processes, "_work", _dies_within_its_results)):
+            with self.subTest(name), mock.patch.object(room, name, dying):
+                status, out, err = mini_agent(*call, "--jobs", "2")
                 self.assertEqual((2, ""), (status, out))
                 self.assertIn("--jobs: a process that read sessions was killed; give fewer", err)
                 self.assertEqual([], multiprocessing.active_children())
@@ -372,12 +389,12 @@ class InterruptTest(unittest.TestCase):
         self.assertEqual([], multiprocessing.active_children())
 
 
-def _dies(source, plan):
+def _dies(*_):
     """A worker that is killed."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _dies_within_its_results(writer, source, plan):
+def _dies_within_its_results(writer, piece):
     """A worker that is killed when a part of what it says is written."""
     os.write(writer.fileno(), struct.pack("!i", 1_000) + b"x" * 10)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -392,6 +409,7 @@ _WAITING = """
 import sys
 from mini_agent.lab import run_compare
 from mini_agent.lab.progress import ProgressLine
+from mini_agent.lab.sessions import open_sessions
 
 class Line(ProgressLine):
     def __call__(self, done):

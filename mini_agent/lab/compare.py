@@ -1,21 +1,18 @@
 """Milestone 6: many sessions under many policies at many windows.
 
 The unit of work is a file: read once, every session in it replayed once for all
-policies and windows. Files may be worked on side by side; what comes out is in the
-order of the files all the same, so that any number of processes gives the same
-bytes. What comes out of a session is plain JSON, so that shares of the work can be
-written down, and merged by another call.
+policies and windows. Files, or the policies of a single file, may be worked on side by
+side; what comes out is in the order of the files all the same, so that any number of
+processes gives the same bytes. What comes out of a session is plain JSON, so that shares
+of the work can be written down, and merged by another call.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from itertools import chain, product
 from typing import Any
 
 from ..compression.budget import make_budget
@@ -25,6 +22,7 @@ from .extremes import check_names, lab_policy
 from .halves import second_half
 from .measures import Tally
 from .pagedata import Film, page_session
+from .processes import side_by_side
 from .recording import Recording
 from .replay import Trial, replay
 from .sessions import LogSession, open_sessions
@@ -66,13 +64,15 @@ class Plan:
         return tuple(dict.fromkeys((BASELINE, *self.policies)))
 
 
-def results_of(source: Source, plan: Plan, progress: Progress = lambda _: None) -> list[Result]:
+def results_of(source: Source, plan: Plan, progress: Progress = lambda _: None,
+               jobs: int = 1) -> list[Result]:
     """What comes of a file: a result a session, or one that says what was wrong.
 
     A result has `at` (the number of its source), `session`, and `error` or else `rows`,
     `breaks` (policies that break laws by their own account), `notes` (sentences), `calls`,
     `tokens` and `head` (of the session, in tokens), `missed` and `page`. `progress` gets
-    the share of the file that is done, 0 to 1.
+    the share of the file that is done, 0 to 1. `jobs` processes share the policies; what
+    a page shows is had from one alone.
     """
     try:
         sessions = open_sessions(source.path, partial(
@@ -80,8 +80,42 @@ def results_of(source: Source, plan: Plan, progress: Progress = lambda _: None) 
     except MiniAgentError as error:
         return [{"at": source.at, "session": source.name, "error": str(error),
                  "asked": source.asked}]
+    replayed = _replayed if jobs == 1 or plan.page else partial(_in_parts, jobs)
+    return replayed(sessions, source, plan, progress)
+
+
+def _replayed(sessions: Sequence[Session], source: Source, plan: Plan,
+              progress: Progress = lambda _: None) -> list[Result]:
     return [result_of(session, source, plan, _part(progress, at, len(sessions)))
             for at, session in enumerate(sessions)]
+
+
+def _in_parts(jobs: int, sessions: Sequence[Session], source: Source, plan: Plan,
+              progress: Progress) -> list[Result]:
+    """`_replayed`, with every process playing some of the policies; read is once."""
+    parts = [replace(plan, policies=plan.names[at::jobs])
+             for at in range(min(jobs, len(plan.names)))]
+    done: list[list[Result]] = []
+    for results in side_by_side([partial(_replayed, sessions, source, part) for part in parts],
+                                jobs):
+        done.append(results)
+        progress(len(done) / len(parts))
+    return [_joined(results, parts, plan) for results in zip(*done, strict=True)]
+
+
+def _joined(results: Sequence[Result], parts: Sequence[Plan], plan: Plan) -> Result:
+    """The result of a session from those of its parts, as if there had been none."""
+    rows, missed = dict[tuple[int, str], Any](), dict[tuple[int, str], list[Any]]()
+    for result, part in zip(results, parts, strict=True):
+        rows |= zip(product(part.windows, part.names), result["rows"], strict=True)
+        for found in result["missed"]:
+            missed.setdefault((found[1], found[0]), []).append(found)
+    return results[0] | {
+        "rows": [rows[key] for key in product(plan.windows, plan.names)],
+        "breaks": [name for name in plan.names
+                   if any(name in result["breaks"] for result in results)],
+        "missed": list(chain.from_iterable(
+            missed.get(key, ()) for key in product(plan.windows, plan.policies)))}
 
 
 def _part(progress: Progress, at: int, parts: int) -> Progress:
@@ -143,75 +177,27 @@ def compare(sources: Sequence[Source], plan: Plan, jobs: int = 1,
             progress: Callable[[int], None] = lambda _: None) -> Iterator[Result]:
     """The results of all sources, in their order, as they get done.
 
-    `jobs` files are worked on at a time, each in a process of its own if more than
-    one. `progress` gets the bytes that are done. An interrupt ends the work at once.
-    Raises `UsageError` for less than one job.
+    `jobs` files are worked on at a time, each in a process of its own if more than one;
+    of a single file, so many parts of the policies. `progress` gets the bytes that are
+    done. An interrupt ends the work at once. Raises `UsageError` for less than one job.
     """
     if jobs < 1:
         raise UsageError(f"{jobs} jobs do nothing", place="--jobs", value=jobs,
                          remedy="give 1 or more")
-    if jobs == 1 or len(sources) == 1:
-        done = 0
-        for source in sources:
-            yield from results_of(source, plan, _bytes_of(source, done, progress))
+    done = 0
+    if jobs > 1 and len(sources) > 1:
+        work = [partial(results_of, source, plan) for source in sources]
+        for source, results in zip(sources, side_by_side(work, jobs)):
+            yield from results
             done += source.size
             progress(done)
         return
-    yield from _side_by_side(sources, plan, jobs, progress)
+    for source in sources:
+        yield from results_of(source, plan, _bytes_of(source, done, progress), jobs)
+        done += source.size
+        progress(done)
 
 
 def _bytes_of(source: Source, done: int, progress: Callable[[int], None]) -> Progress:
     """Turns the share of a file that is done into bytes, behind those `done` before it."""
     return lambda share: progress(done + int(share * source.size))
-
-
-def _side_by_side(sources: Sequence[Source], plan: Plan, jobs: int,
-                  progress: Callable[[int], None]) -> Iterator[Result]:
-    """A process a file and a pipe a process: one can be killed at any byte of its results."""
-    waiting = list(enumerate(sources))[::-1]
-    running: dict[Connection, tuple[int, BaseProcess]] = {}
-    ready: dict[int, list[Result]] = {}
-    done = 0
-    try:
-        for at, source in enumerate(sources):
-            while at not in ready:
-                while waiting and len(running) < jobs:
-                    number, following = waiting.pop()
-                    reader, process = _begin(following, plan)
-                    running[reader] = number, process
-                for reader in wait(running):
-                    ready[running[reader][0]] = _received(reader, jobs)
-                    running.pop(reader)[1].join()
-                    reader.close()
-            yield from ready.pop(at)
-            done += source.size
-            progress(done)
-    finally:
-        for reader, (_, process) in running.items():
-            process.terminate()
-            process.join()
-            reader.close()
-
-
-def _begin(source: Source, plan: Plan) -> tuple[Connection, BaseProcess]:
-    """A process that works on a file, and what its results come through."""
-    reader, writer = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.Process(target=_work, args=(writer, source, plan), daemon=True)
-    process.start()
-    writer.close()  # so that its end is the end of all that can come
-    return reader, process
-
-
-def _received(reader: Connection, jobs: int) -> list[Result]:
-    """What came through a pipe; `UsageError` where nothing did, or half of it."""
-    try:
-        results: list[Result] = reader.recv()
-    except (EOFError, OSError) as error:
-        raise UsageError("a process that read sessions was killed", place="--jobs", value=jobs,
-                         remedy="give fewer jobs, so that there is enough memory") from error
-    return results
-
-
-def _work(writer: Connection, source: Source, plan: Plan) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
-    writer.send(results_of(source, plan))
