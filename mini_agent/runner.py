@@ -32,14 +32,14 @@ def run_task(task: Task, setup: Setup, governance: Governance | None = None,
     memory. Raises `UsageError` where the workspace is no folder.
     """
     tracer = Tracer(*setup.sinks, whole=setup.interrupts.held)
-    parts = Kit(setup, Texts(task.language), tracer, task.name, history=[], folder=folder)
+    kit = Kit(setup, Texts(task.language), tracer, task.name, history=[], folder=folder)
     start = {"format": FORMAT, "task": task.name}
-    tools = parts.tools(governance)
+    tools = kit.tools(governance)
     if governance is not None:
         start |= governance.as_recorded()
-        parts.govern(governance, tools)
+        kit.govern(governance, tools)
     said = "\n".join([task.task, *_marks(task, governance)])
-    return parts.agent(tools).run(task.system, said, start)
+    return kit.agent(tools).run(task.system, said, start)
 
 
 def _marks(task: Task, governance: Governance | None) -> Iterator[str]:

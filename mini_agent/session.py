@@ -40,13 +40,13 @@ class Session:
         self._typed = setup.incoming
         self.tracer = Tracer(file, meter, *setup.sinks, seq=meter.records,
                              whole=setup.interrupts.held)
-        self._parts = Kit(replace(setup, incoming=self._incoming), texts, self.tracer,
-                            file.path.stem, history=[*state.history],
-                            folder=trace_folder(file.path), fresh=fresh)
-        self.model = self._parts.model
-        tools = self._parts.tools(governance, meter.children)
-        self.window = self._parts.govern(governance, tools, state)
-        self.agent = self._parts.agent(tools)
+        self._kit = Kit(replace(setup, incoming=self._incoming), texts, self.tracer,
+                        file.path.stem, history=[*state.history],
+                        folder=trace_folder(file.path), fresh=fresh)
+        self.model = self._kit.model
+        tools = self._kit.tools(governance, meter.children)
+        self.window = self._kit.govern(governance, tools, state)
+        self.agent = self._kit.agent(tools)
         self.agent.step = meter.answered + 1
 
     @property
@@ -76,7 +76,7 @@ class Session:
         """
         policy = with_room(policy, window)
         governance = governed_by(policy, window, self.window.state.estimate.name)
-        tools = self._parts.tools(governance, self.meter.children)
+        tools = self._kit.tools(governance, self.meter.children)
         self.window.use(policy, governance.budget, self.step, tools.declarations(),
                         policy=governance.settings)
         self.agent.tools = tools

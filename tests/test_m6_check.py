@@ -270,7 +270,7 @@ class ConvertTest(unittest.TestCase):
                     tool_result("a", "t", "one"),
                     tool_result("b", "t", "two", {"code": "C", "message": "m"}), assistant("y")]
         session = LogSession("n", "f", messages, [0, 0, 0, 0, 0, 1],
-                          [HostCompression(5, "f", 77, "summary")])
+                             [HostCompression(5, "f", 77, "summary")])
         self.assertEqual(
             ["run_start", "system", "user", "model_call", "assistant", "tool_call", "tool_result",
              "tool", "tool_call", "tool_result", "tool", "host_compression", "model_call",

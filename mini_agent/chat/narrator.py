@@ -95,5 +95,5 @@ def brief(arguments: Mapping[str, Any]) -> str:
     values = list(arguments.values())
     if len(values) == 1 and isinstance(values[0], str):
         return without_controls(values[0])
-    return without_controls(" ".join(f"{name}={json.dumps(value, ensure_ascii=False)}"
-                         for name, value in arguments.items()))
+    return without_controls(" ".join(
+        f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items()))

@@ -148,7 +148,7 @@ class WindowState:
                     after: View) -> None:
         back = inverse(self.view, change)
         self.taken.append(Gained(change.strategy, payload["trigger"], self.view.tokens,
-                                replace(self.drift)))
+                                 replace(self.drift)))
         self._become(change, after)
         self.undoable.append((seq, back))
         self.applied = True

@@ -159,8 +159,8 @@ class Summariser:
         self._limit = max(LEAST_CHARS, min(half, 2 * window) if window else half)
         answers = self._answers(Parts(self._history).cut(part, self._limit), form)
         return _Answer(merge([answer.text for answer in answers], self._texts("said_none")),
-                      (refused, *(note for answer in answers for note in answer.notes)),
-                      answers[-1].error)
+                       (refused, *(note for answer in answers for note in answer.notes)),
+                       answers[-1].error)
 
     def _final(self, output: str, form: str) -> str:
         text = without_draft(output, form)

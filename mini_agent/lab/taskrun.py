@@ -77,4 +77,4 @@ def _copy(workspace: str, copy: Path) -> None:
 def _session(name: str, records: Sequence[Record]) -> LogSession:
     said = [record for record in records if record["type"] == "message"]
     return LogSession(name, "task file", [record["message"] for record in said],
-                   [record["step"] for record in said])
+                      [record["step"] for record in said])

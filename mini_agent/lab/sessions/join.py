@@ -41,7 +41,7 @@ def finish(log: Log, document: Document, name: str = "") -> LogSession:
     units = merged(units, log)
     part = " ".join(clean(name).split())[:100]
     session = LogSession(f"{document.name}#{part}" if part else document.name, log.format,
-                      seen=log.counts)
+                         seen=log.counts)
     _write(session, units, log)
     session.notes = {note: number for note, number in sorted(log.notes.items()) if number}
     return session
