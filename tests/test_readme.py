@@ -372,6 +372,23 @@ class HouseTest(unittest.TestCase):
                 self.assertTrue(ast.get_docstring(tree))
                 self.assertEqual([], list(silent(tree)))
 
+    def test_each_annotation_names_something(self) -> None:
+        """They are not evaluated, so nothing else would find a name that has gone."""
+        import ast
+        import builtins
+        for path in sorted((ROOT / "mini_agent").rglob("*.py")):
+            nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+            known = {*vars(builtins), *(
+                (alias.asname or alias.name).partition(".")[0] for node in nodes
+                if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names), *(
+                node.name for node in nodes if isinstance(node, (ast.ClassDef, ast.FunctionDef))), *(
+                node.id for node in nodes if isinstance(node, ast.Name)
+                and isinstance(node.ctx, ast.Store))}
+            said = {name.id for node in nodes for kind in ("annotation", "returns")
+                    for name in ast.walk(getattr(node, kind, None) or ast.Pass())
+                    if isinstance(name, ast.Name)}
+            self.assertEqual(set(), said - known, path)
+
     def test_each_class_has_a_name_of_its_own(self) -> None:
         """Of those that other modules may use: a name says which one is meant."""
         import ast

@@ -84,13 +84,13 @@ def results_of(source: Source, plan: Plan, progress: Progress = lambda _: None,
     return replayed(sessions, source, plan, progress)
 
 
-def _replayed(sessions: Sequence[Session], source: Source, plan: Plan,
+def _replayed(sessions: Sequence[LogSession], source: Source, plan: Plan,
               progress: Progress = lambda _: None) -> list[Result]:
     return [result_of(session, source, plan, _part(progress, at, len(sessions)))
             for at, session in enumerate(sessions)]
 
 
-def _in_parts(jobs: int, sessions: Sequence[Session], source: Source, plan: Plan,
+def _in_parts(jobs: int, sessions: Sequence[LogSession], source: Source, plan: Plan,
               progress: Progress) -> list[Result]:
     """`_replayed`, with every process playing some of the policies; read is once."""
     parts = [replace(plan, policies=plan.names[at::jobs])
