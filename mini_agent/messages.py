@@ -13,6 +13,7 @@ import json
 import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from .hostile import clean
@@ -178,14 +179,11 @@ def _strings(value: Any) -> Iterator[str]:
 
 def model_calls(history: Sequence[Mapping[str, Any]]) -> Iterator[range]:
     """The history indexes of each step's assistant messages, in order."""
-    start = 0
-    while start < len(history):
-        end = start
-        while end < len(history) and history[end]["role"] == "assistant":
-            end += 1
-        if end > start:
+    end = 0
+    for role, run in groupby(message["role"] for message in history):
+        start, end = end, end + len(list(run))
+        if role == "assistant":
             yield range(start, end)
-        start = max(end, start + 1)
 
 
 def open_calls(history: Sequence[Mapping[str, Any]]) -> list[Call]:

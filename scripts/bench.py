@@ -88,7 +88,10 @@ def growth(quick: bool) -> Row:
 
 
 def replays(quick: bool) -> Iterator[Row]:
-    """A whole replay against one `json.loads` of the session; many policies against one."""
+    """A whole replay against one `json.loads` of the session; many policies against one.
+
+    200,000 tokens are the window for which the numbers of policies are given.
+    """
     messages = session(2_000 if quick else 10_000)
     text = json.dumps(messages, ensure_ascii=False)
     size = f"{len(messages)} messages, {len(text) // 10**6} MB"
@@ -98,14 +101,20 @@ def replays(quick: bool) -> Iterator[Row]:
             row = ratio(f"replay {name}, {estimate}, {size}", work, lambda: json.loads(text),
                         limit if name == "recall" else None, REPEATS if name == "recall" else 1)
             yield replace(row, work=work)
+    yield ratio(f"replay recall, chars3, window 200000, {size}", partial(
+        play, messages, ["recall"], 200_000, "chars3"), lambda: json.loads(text), 1.0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "session.jsonl")
         with TraceFile(path) as file:
             tracer = Tracer(file)
             for message in messages:
                 tracer.message(0, message)
-        yield ratio("compare, 12 policies / 1, without evidence", lambda: compared(path, POLICIES),
-                    lambda: compared(path, ["published"]), 4.0, 1 if quick else 3)
+        for told, policies, limit in (
+                ("12 policies", POLICIES, 4.0),
+                ("10, no digest", [name for name in POLICIES if "digest" not in name], None)):
+            yield ratio(f"compare, {told} / 1, without evidence", partial(
+                compared, path, policies), lambda: compared(path, ["published"]), limit,
+                1 if quick else 3)
 
 
 def digests(quick: bool) -> Iterator[Row]:
