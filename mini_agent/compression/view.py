@@ -11,12 +11,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from operator import attrgetter, lt
 from typing import Any, NamedTuple
 
 from ..messages import Message
-from .rising import holds
+from .rising import holds, stretches
 
 HOW = ("verbatim", "shortened", "summary", "attached")
 _TOKENS, _STANDS_FOR = attrgetter("tokens"), attrgetter("stands_for")
@@ -150,10 +150,11 @@ def tokens_behind(view: View, change: Change) -> int:
 
 
 def _without(entries: list[Entry], affected: Sequence[int]) -> list[Entry]:
-    if affected and affected[-1] - affected[0] == len(affected) - 1:  # one stretch, as mostly
-        return entries[:affected[0]] + entries[affected[-1] + 1:]
-    gaps = pairwise([-1, *affected, len(entries)])
-    return list(chain.from_iterable(entries[one + 1:other] for one, other in gaps))
+    kept, end = list[Entry](), 0
+    for run in stretches(affected):
+        kept += entries[end:run.start]
+        end = run.stop
+    return kept + entries[end:]
 
 
 def _check_fit(view: View, change: Change) -> None:
