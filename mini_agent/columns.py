@@ -65,6 +65,15 @@ def fitted(text: str, columns: int) -> str:
     return text.rstrip() + "..."
 
 
+def named(name: str, columns: int) -> str:
+    """A name in at most so many columns; of a longer path the end, which tells it apart."""
+    if "/" not in name or width(name) <= columns:
+        return fitted(name, columns)
+    while width(name) > columns - 3:
+        name = name[1:]
+    return "..." + name
+
+
 def hung(text: str, columns: int | None, indent: int = 4) -> Iterator[str]:
     """A row in lines of at most so many columns, all but the first behind `indent` blanks.
 
@@ -111,7 +120,7 @@ class Table:
     def __post_init__(self) -> None:
         if self.columns is None or not self.blocks:
             return
-        self.blocks = {title: [(fitted(row[0], FIRST), *row[1:]) for row in rows]
+        self.blocks = {title: [(named(row[0], FIRST), *row[1:]) for row in rows]
                        for title, rows in self.blocks.items()}
         wide = dict(zip(self.head, map(max, zip(*map(self._widths, self.blocks)))))
         room = list(accumulate(wide[name] + BETWEEN for name in self.weights))

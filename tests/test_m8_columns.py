@@ -93,6 +93,15 @@ class TableTest(unittest.TestCase):
                 self.assertLessEqual(max(map(len, made.lines("title"))), columns)
         self.assertIn("a_very_long_name_of_a...", "\n".join(self.table(40).lines("title")))
 
+    def test_two_files_of_one_folder_are_told_apart(self) -> None:
+        """Of a long path the end stands there; in a pipe, all of it."""
+        paths = [f"/home/somebody/笔记/policies/{name}.json" for name in ("one", "two")]
+        rows = [(path, "1", "1", "1") for path in paths]
+        for columns, told in ((60, ["...记/policies/one.json", "...记/policies/two.json"]),
+                              (None, paths)):
+            made = Table(HEAD, HEAD, {"a": rows}, columns)
+            self.assertEqual(told, [line.split()[0] for line in made.lines("a")][1:])
+
     def test_all_blocks_have_the_same_columns(self) -> None:
         """Those for which the widest has room."""
         made = Table(HEAD, HEAD, {"a": [("x", "1", "1", "1")], "b": [("x", "1", "1" * 60, "1")]}, 40)
