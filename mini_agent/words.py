@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator
+from functools import lru_cache
 
 WORD = re.compile(r"(?:~?/|\.{1,2}/)?[A-Za-z0-9_][A-Za-z0-9_./\-]*[A-Za-z0-9_]"
                    r"|[\u3400-\u9fff]{4,}")
@@ -20,6 +21,7 @@ _QUOTED = re.compile(r"`([^`\n]{2,200})`|\"([^\"\n]{2,200})\"|「([^」\n]{2,200
 
 MIN_WORD, MAX_WORD, MAX_HAN = 3, 200, 24
 MIN_LINE, MAX_LINE = 12, 400
+STRETCHES = 2**15  # that are not looked through again
 
 # Telling by their form, but general knowledge: nobody has to look them up.
 GENERAL = frozenset("""
@@ -64,6 +66,16 @@ def stands_at(word: str, text: str, at: int) -> bool:
     before = text[max(0, at - MAX_WORD):at]
     start = at - len(before) + len(before.rstrip(_JOINS))
     return any(found.span() == (at, end) for found in WORD.finditer(text, start, end + MAX_WORD))
+
+
+@lru_cache(STRETCHES)
+def names(stretch: str) -> frozenset[str]:
+    """The `pieces` of a short text without blanks that are `words`, and no general knowledge.
+
+    Kept for a while: lines are many, but they are made of the same again and again.
+    """
+    return frozenset(piece for piece in pieces(stretch)
+                     if piece not in GENERAL and piece in words(piece))
 
 
 def pieces(text: str) -> set[str]:

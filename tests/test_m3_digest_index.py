@@ -7,9 +7,10 @@ import re
 import unittest
 
 from mini_agent.compression.admission import Pieces, common_size
-from mini_agent.compression.chances import CHANCES, line_chances, word_chances, word_rarities, worth
+from mini_agent.compression.chances import (CHANCES, PLAIN_CHANCE, QUOTES, RARE, SHARE, Worths,
+                                            word_rarities, worth)
 from mini_agent.compression.chronicle import Chronicle, Work
-from mini_agent.compression.coverage import PLAIN_CHANCE, REACH, USED, candidates, choose
+from mini_agent.compression.coverage import REACH, USED, candidates, choose
 from mini_agent.compression.index import HistoryIndex
 from mini_agent.compression.units import (BARE, DEFINITION, FAULT, IMPORT, MAX_CHARS, PLAIN,
                                           kind_of, spans, telling, units)
@@ -25,7 +26,7 @@ from .test_m3_digest import session
 def facts(index: object) -> dict[str, object]:
     """All that an index knows, or what it is made of."""
     return {name: list(value.items()) if isinstance(value, dict) else
-            facts(value) if isinstance(value, (Chronicle, Work)) else value
+            facts(value) if isinstance(value, (Chronicle, Work, Worths)) else value
             for name, value in vars(index).items() if name not in ("_history", "history", "_chronicle")}
 
 
@@ -188,8 +189,7 @@ class Choice(unittest.TestCase):
 
     @staticmethod
     def greedy(index: HistoryIndex, lines: set[int], room: float) -> list[int]:
-        gains = word_chances(index, range(len(index.names)))
-        quote = line_chances(index, lines)
+        gains, quote = index.worths.now(index.others), index.quotes
         left, chosen = set(lines), []
         while left and room > 0:
             best = min(left, key=lambda line: (-(sum(gains[word] for word in index.shows[line])
@@ -199,7 +199,8 @@ class Choice(unittest.TestCase):
                 continue
             chosen.append(best)
             room -= index.costs[best]
-            gains.update(dict.fromkeys(index.shows[best], 0))
+            for word in index.shows[best]:
+                gains[word] = 0
         return chosen
 
     def test_what_is_looked_at_does_not_grow_with_the_session(self) -> None:
@@ -226,7 +227,7 @@ class Choice(unittest.TestCase):
         history += [user(f"common_word {n}") for n in range(9)]
         history += [user("nothing") for _ in range(20)]
         index = HistoryIndex(history).grow()
-        gains = word_chances(index, range(len(index.names)))
+        gains = index.worths.now(index.others)
         found = {name: gains[number] for number, name in enumerate(index.names)}
         self.assertEqual(found["old_word"], worth(CHANCES.seen[1]))
         self.assertEqual(found["used_once"], worth(CHANCES.used[1]))
@@ -235,11 +236,43 @@ class Choice(unittest.TestCase):
         self.assertEqual(found["a/listed.py"], worth(CHANCES.seen[1]))
         self.assertEqual(found["a/named.py"], worth(CHANCES.seen[2] * CHANCES.path))
         self.assertEqual(found["common_word"], 0)
-        rare = word_rarities(index, range(len(index.names)))
+        rare = word_rarities(index.read, index.others)
         self.assertGreater(rare[index.names.index("old_word")], 0)
         self.assertEqual(rare[index.names.index("common_word")], 0)
-        for found in (gains, rare, line_chances(index, range(len(index.texts)))):
-            self.assertEqual({int}, set(map(type, found.values())))  # sums alike in every Python
+        for numbers in (gains, rare, index.quotes):
+            self.assertEqual({int}, set(map(type, numbers)))  # sums are alike in every Python
+
+    def test_worths_that_have_grown_are_those_of_all_words_weighed_anew(self) -> None:
+        """After each message of a made session and of random ones, as words age and grow common."""
+        sessions = [session(120), *(list(random_messages(random.Random(seed))) for seed in range(40))]
+        for messages in sessions:
+            history: list[Message] = []
+            index = HistoryIndex(history)
+            for message in messages:
+                history.append(message)
+                index.grow()
+                self.assertEqual(index.worths.now(index.others), [
+                    self.weighed(index, word) for word in range(len(index.names))])
+
+    @staticmethod
+    def weighed(index: HistoryIndex, word: int) -> int:
+        used, seen, age = index.used[word], index.seen[word], len(index) - index.newest[word]
+        if not 0 < index.read[word] <= max(RARE, index.others / SHARE):
+            return 0
+        chance = CHANCES.used[min(used, 3)] if used else CHANCES.seen[min(seen, 5)]
+        chance *= (CHANCES.young[1] if age <= CHANCES.young[0]
+                   else CHANCES.old[1] if age >= CHANCES.old[0] else 1)
+        return worth(chance * (CHANCES.path if "/" in index.names[word] and (
+            used or seen > 1) else 1))
+
+    def test_a_line_that_the_assistant_has_written_is_quoted_sooner(self) -> None:
+        """By its kind, and twice that once it was written; a plain one of no word tells nothing."""
+        index = HistoryIndex([tool_result("r", "read", "import os, sys\nhow are you all today?"),
+                              assistant("how are you all today?"),
+                              tool_result("r", "read", "and nothing else is in here")]).grow()
+        self.assertEqual(index.quotes, [QUOTES[IMPORT][False], QUOTES[PLAIN][True],
+                                        QUOTES[PLAIN][False]])
+        self.assertEqual(index.telling, [(0,), (1,), ()])
 
 
 class Admission(unittest.TestCase):

@@ -17,10 +17,9 @@ a digest in other lines. What is left out: how lines get chosen (`coverage.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .index import HistoryIndex
 from .units import BARE, DEFINITION, FAULT, IMPORT, PLAIN
 
 SURE = 10**9        # what a chance of 1 is worth
@@ -58,36 +57,74 @@ def worth(chance: float) -> int:
     return round(SURE * chance)
 
 
-def word_chances(index: HistoryIndex, words: Collection[int], table: Chances = CHANCES,
-                 ) -> dict[int, int]:
-    """What each of these words is worth now, of `SURE`."""
-    used, seen, read, newest, names = (index.used, index.seen, index.read, index.newest,
-                                       index.names)
-    limit = max(RARE, index.others / SHARE)
-    young, old = len(index) - table.young[0], len(index) - table.old[0]
-    by_use, by_sight = (  # by count, by age (old, neither, young), of a word and of a path
-        [[(worth(chance * age), worth(chance * age * table.path))
-          for age in (table.old[1], 1.0, table.young[1])] for chance in chances]
-        for chances in (table.used, table.seen))
-    often, plain = len(table.used) - 1, len(table.seen) - 1
-    return {word: 0 if not 0 < read[word] <= limit else
-            (by_use[used[word] if used[word] < often else often] if used[word]
-             else by_sight[seen[word] if seen[word] < plain else plain])
-            [(newest[word] > old) + (newest[word] >= young)]
-            ["/" in names[word] and (used[word] > 0 or seen[word] > 1)]
-            for word in words}
+# That a line is quoted as a whole, by its kind: before and after the assistant has written it.
+QUOTES = {kind: (worth(chance), worth(chance * CHANCES.quoted)) for kind, chance in CHANCES.line}
+PLAIN_CHANCE = QUOTES[PLAIN][False]
 
 
-def word_rarities(index: HistoryIndex, words: Collection[int]) -> dict[int, int]:
+def rare(others: int) -> float:
+    """In so many messages a word may stand to be worth something; `others` are not the
+    assistant's."""
+    return max(RARE, others / SHARE)
+
+
+def word_rarities(read: Sequence[int], others: int) -> list[int]:
     """The plain variant: the logarithm of how many times rarer than the limit a word is."""
-    limit = max(RARE, index.others / SHARE)
-    return {word: worth(math.log(limit / index.read[word] + 1)) if 0 < index.read[word] <= limit
-            else 0 for word in words}
+    limit = rare(others)
+    by_count = {count: worth(math.log(limit / count + 1)) if 0 < count <= limit else 0
+                for count in set(read)}
+    return list(map(by_count.__getitem__, read))
 
 
-def line_chances(index: HistoryIndex, lines: Collection[int], table: Chances = CHANCES,
-                 ) -> dict[int, int]:
-    """How likely it is that each of these lines is quoted as a whole, of `SURE`."""
-    kinds, quoted = index.kinds, index.quoted
-    chance = {kind: (worth(plain), worth(plain * table.quoted)) for kind, plain in table.line}
-    return {line: chance[kinds[line]][quoted[line] > 0] for line in lines}
+class Worths:
+    """What each word of a history is worth, of `SURE`.
+
+    It is made of the lists in which an index tells of words. A worth changes where a message
+    has the word and where the newest that has it comes to another age: nobody has to weigh
+    all words again.
+    """
+
+    def __init__(self, names: Sequence[str], used: Sequence[int], read: Sequence[int],
+                 seen: Sequence[int], newest: Sequence[int], table: Chances = CHANCES) -> None:
+        self._names, self._used, self._read, self._seen = names, used, read, seen
+        self._newest = newest
+        (self._young, young), (self._old, old) = table.young, table.old
+        self._by_use, self._by_sight = (  # by count; of a word, of a path
+            [[tuple(worth(chance * age * path) for age in (young, 1.0, old))
+              for path in (1.0, table.path)] for chance in chances]
+            for chances in (table.used, table.seen))
+        self._by_age: list[tuple[int, ...]] = []  # of each word: young, neither, old
+        self._worths: list[int] = []              # as old as it is
+        self._common: set[int] = set()            # words that were too common once
+
+    def grow(self, words: Sequence[Sequence[int]], others: int) -> None:
+        """Take in the newest message; `words` by message, `others` are not the assistant's."""
+        message, limit = len(words) - 1, rare(others)
+        new = len(self._names) - len(self._worths)
+        self._worths += [0] * new
+        self._by_age += [()] * new
+        for word in words[message]:
+            self._by_age[word] = self._weighed(word)
+            self._worths[word] = self._by_age[word][0]
+            if self._read[word] > limit:
+                self._common.add(word)
+        for age, before in ((1, message - self._young), (2, message + 1 - self._old)):
+            for word in words[before] if before >= 0 else ():
+                if self._newest[word] == before:
+                    self._worths[word] = self._by_age[word][age]
+
+    def _weighed(self, word: int) -> tuple[int, ...]:
+        if not self._read[word]:
+            return 0, 0, 0
+        used, seen = self._used[word], self._seen[word]
+        by_count = self._by_use if used else self._by_sight
+        is_path = "/" in self._names[word] and (used > 0 or seen > 1)
+        return by_count[min(used or seen, len(by_count) - 1)][is_path]
+
+    def now(self, others: int) -> list[int]:
+        """By word, a list of its own for who asks; what is too common now is worth nothing."""
+        worths, limit = self._worths[:], rare(others)
+        for word in self._common:
+            if self._read[word] > limit:
+                worths[word] = 0
+        return worths

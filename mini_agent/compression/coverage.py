@@ -16,12 +16,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heapreplace
 
-from .chances import CHANCES, line_chances, word_chances, word_rarities, worth
+from .chances import PLAIN_CHANCE, word_rarities
 from .index import HistoryIndex
-from .units import BARE, PLAIN
+from .units import BARE
 
 HEADING = 10   # tokens of the handle over the first line of a message
-PLAIN_CHANCE = worth(dict(CHANCES.line)[PLAIN])
 REACH = 4      # so many times the room of what is kept are the newest lines looked at
 USED = 2_000   # words; of those used last, the lines are looked at wherever they stand
 
@@ -49,49 +48,53 @@ def ranked(index: HistoryIndex, lines: Collection[int], held: Iterable[int], *,
     `held` are the words that are kept anyway; without `coverage` a word counts again in
     each line that has it. A plain line that has nothing new is left out.
     """
-    shows, costs, last = index.shows, index.costs, index.last
-    words = set[int]().union(*map(shows.__getitem__, lines))
-    gain_of = word_rarities(index, words) if value == "frequency" else word_chances(index, words)
-    gain_of.update(dict.fromkeys(words.intersection(held), 0))
-    worth_of = gain_of.__getitem__
-    quote = line_chances(index, lines)
-    gains = ((sum(map(worth_of, shows[line])), chance, line) for line, chance in quote.items())
-    heap = [(-(gain + chance) / costs[line], line) for gain, chance, line in gains
-            if gain or chance > PLAIN_CHANCE]
+    shows, costs, last, quotes = index.shows, index.costs, index.last, index.quotes
+    worths = (word_rarities(index.read, index.others) if value == "frequency"
+              else index.worths.now(index.others))
+    for word in held:
+        worths[word] = 0
+    heap: list[tuple[float, int]] = []
+    for line in lines:
+        gain = quotes[line]
+        for word in shows[line]:
+            gain += worths[word]
+        heap.append((-gain / costs[line], line))
     heapify(heap)
     opened: set[int] = set()
-    line = heappop(heap)[1] if heap else None
-    while line is not None:
-        new, cost = sum(map(worth_of, shows[line])), costs[line]
-        if last[line] not in opened:
-            cost += heading
-        now = (-(new + quote[line]) / cost, line)
-        if new or quote[line] > PLAIN_CHANCE:
-            if heap and heap[0] < now:
-                line = heapreplace(heap, now)[1]
-                continue
-            yield line
-            opened.add(last[line])
-            if coverage:
-                for word in shows[line]:
-                    gain_of[word] = 0
-        line = heappop(heap)[1] if heap else None
+    while heap:
+        before, line = heap[0]
+        gain = quotes[line]
+        for word in shows[line]:
+            gain += worths[word]
+        if gain == quotes[line] <= PLAIN_CHANCE:
+            heappop(heap)
+            continue
+        now = -gain / (costs[line] + (0 if last[line] in opened else heading))
+        if now != before:
+            heapreplace(heap, (now, line))
+            continue
+        heappop(heap)
+        yield line
+        opened.add(last[line])
+        for word in shows[line] if coverage else ():
+            worths[word] = 0
 
 
 def candidates(index: HistoryIndex, covered: Sequence[int], room: float) -> set[int]:
     """The lines of these messages (rising) that are worth a look.
 
-    All of the newest messages, and of older ones those that have a word which was used
-    lately: what a choice costs does not grow with the session. A line that stands in a
-    later message is left to that, and one that is no more than a word to its handle.
+    All telling ones of the newest messages, and of older ones those that have a word which
+    was used lately: what a choice costs does not grow with the session. A line that stands
+    in a later message is left to that, and one that is no more than a word to its handle.
     """
     near = set[int]()
     left = REACH * room
     for message in reversed(covered):
-        near.update(index.lines[message])
+        near.update(index.telling[message])
         left -= index.sizes[message]
         if left < 0:
             break
-    near.update(map(index.home.__getitem__, index.recently_used(USED)))
-    inside, last, kinds = frozenset(covered), index.last, index.kinds
-    return {line for line in near if last[line] in inside and kinds[line] != BARE}
+    homes = set(map(index.home.__getitem__, index.recently_used(USED)))
+    near.update(line for line in homes - near if index.kinds[line] != BARE)
+    inside, last = frozenset(covered), index.last
+    return {line for line in near if last[line] in inside}

@@ -143,17 +143,20 @@ class _Lines:
 
     def pull(self, size: float, least: int) -> int:
         """Have lines for more than this size, and more than `least`; how many there can be."""
-        index = self._scene.index
-        while self.sizes[-1] <= size or len(self.best) <= least:
-            line = next(self._ranked, None)
-            if line is None:
-                return len(self.best)
+        if self.sizes[-1] > size and len(self.best) > least:
+            return sys.maxsize
+        index, opened, total = self._scene.index, self._opened, self.sizes[-1]
+        for line in self._ranked:
+            message = index.last[line]
+            if message not in opened:
+                opened.add(message)
+                total += rough_tokens(handle(self._scene, message))
+            total += index.costs[line]
             self.best.append(line)
-            opens = index.last[line] not in self._opened
-            self._opened.add(index.last[line])
-            self.sizes.append(self.sizes[-1] + index.costs[line] + (
-                rough_tokens(handle(self._scene, index.last[line])) if opens else 0))
-        return sys.maxsize
+            self.sizes.append(total)
+            if total > size and len(self.best) > least:
+                return sys.maxsize
+        return len(self.best)
 
     def within(self, size: float) -> int:
         """So many of them make a digest of at most this size."""
@@ -165,7 +168,7 @@ def words_of(index: HistoryIndex, entry: Entry) -> Iterable[int]:
     if entry.how != "verbatim":
         return index.words_of(text_of(entry.message))
     message, = entry.stands_for
-    return chain.from_iterable(map(index.words_in.__getitem__, index.lines[message]))
+    return index.words[message]
 
 
 def copied(scene: Scene, chosen: Iterable[int]) -> Iterator[str]:

@@ -15,11 +15,12 @@ worth (`chances.py`), which lines are chosen (`coverage.py`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import chain, islice
 
 from ..messages import Call, Message, calls_of, text_of
-from ..words import GENERAL, pieces, words
+from ..words import names, pieces
+from .chances import PLAIN_CHANCE, QUOTES, Worths
 from .chronicle import Chronicle, Work, anew_if_broken
 from .units import BARE, kind_of, telling, units
 
@@ -38,13 +39,14 @@ def rough_tokens(text: str) -> float:
 class HistoryIndex:
     """Lines, words, calls and files of a history. All lists grow, none is changed by others.
 
-    By message: `lines` (numbers, in order), `sizes` (tokens of these, roughly).
+    By message: `lines` (numbers, in order), `words` (each once), `sizes` (tokens, roughly),
+    `telling` (the lines that show a word or are likelier than a plain one to be quoted).
     By line: `texts`, `words_in` (numbers, each once), `shows` (those of them that it has in
     their surroundings), `kinds`, `costs` (tokens, roughly), `last` (the newest message that
-    has it), `places` (which of its lines), `quoted` (how many assistant messages have it).
+    has it), `places` (which of its lines), `quotes` (the chance that it is quoted as a whole).
     By word: `names`, `used` (how many assistant messages have it), `read` (how many others,
     and `seen` in how many lines of these), `newest` (the newest message that has it),
-    `home` (the newest line that shows it).
+    `home` (the newest line that shows it); what it is worth is in `worths`.
     What was done where is in `chronicle`, how the work stands in `work`.
     """
 
@@ -53,7 +55,9 @@ class HistoryIndex:
         self.chronicle = Chronicle(history)
         self.work = Work(self.chronicle)
         self.lines: list[tuple[int, ...]] = []
+        self.words: list[tuple[int, ...]] = []
         self.sizes: list[float] = []
+        self.telling: list[tuple[int, ...]] = []
         self.texts: list[str] = []
         self.words_in: list[tuple[int, ...]] = []
         self.shows: list[tuple[int, ...]] = []
@@ -61,18 +65,19 @@ class HistoryIndex:
         self.costs: list[float] = []
         self.last: list[int] = []
         self.places: list[int] = []
-        self.quoted: list[int] = []
+        self.quotes: list[int] = []
         self.names: list[str] = []
         self.used: list[int] = []
         self.read: list[int] = []
         self.seen: list[int] = []
         self.newest: list[int] = []
         self.home: list[int] = []
+        self.worths = Worths(self.names, self.used, self.read, self.seen, self.newest)
         self.others = 0  # messages that are not the assistant's
         self._line_numbers: dict[str, int] = {}
-        self._word_numbers: dict[str, int | None] = {}  # None: a word that tells nothing
-        self._recently: dict[int, None] = {}            # words that the assistant used, newest last
-        self._asked: Counter[Hashable] = Counter()      # calls, by what equal ones have alike
+        self._word_numbers: dict[str, int] = {}
+        self._recently: dict[int, None] = {}        # words that the assistant used, newest last
+        self._asked: Counter[Hashable] = Counter()  # calls, by what equal ones have alike
         self._asked_to = 0
 
     def __len__(self) -> int:
@@ -96,9 +101,7 @@ class HistoryIndex:
     def words_of(self, text: str) -> Iterator[int]:
         """The numbers of the words in a text of any size that some message has."""
         known = self._word_numbers
-        for piece in pieces(text):
-            if (number := known.get(piece)) is not None:
-                yield number
+        return (known[piece] for piece in pieces(text) if piece in known)
 
     def recently_used(self, count: int) -> Iterator[int]:
         """The words that the assistant has used, the newest first, at most `count`."""
@@ -106,21 +109,19 @@ class HistoryIndex:
 
     def _take_words(self, index: int, message: Message) -> None:
         mine = message["role"] == "assistant"
-        numbers = tuple(self._line(unit, "error" in message) for unit in units(text_of(message)))
+        numbers = self._lines(message)
         self.lines.append(numbers)
-        self.sizes.append(sum(self.costs[number] for number in numbers))
+        self.sizes.append(sum(map(self.costs.__getitem__, numbers)))
         self.others += not mine
-        held, shown = dict[int, int](), dict[int, int]()
         for place, number in enumerate(numbers):
             if self.last[number] != index:
                 self.last[number], self.places[number] = index, place
-            self.quoted[number] += mine
-            held.update(dict.fromkeys(self.words_in[number], number))
-            if self.kinds[number] != BARE:
-                shown.update(dict.fromkeys(self.shows[number], number))
-            if not mine:
-                for word in self.words_in[number]:
-                    self.seen[word] += 1
+        held, shown = dict[int, int](), dict[int, int]()
+        for number in filter(self.words_in.__getitem__, numbers):
+            for word in self.words_in[number]:
+                held[word] = number
+            for word in self.shows[number] if self.kinds[number] != BARE else ():
+                shown[word] = number
         counts = self.used if mine else self.read
         for word, number in held.items():
             if word in shown or not self.used[word] + self.read[word]:
@@ -128,41 +129,53 @@ class HistoryIndex:
             counts[word] += 1
             self.newest[word] = index
         if mine:
-            for word in held:
-                self._recently.pop(word, None)
-                self._recently[word] = None
+            self._take_written(numbers, held)
+        else:
+            for word in chain.from_iterable(map(self.words_in.__getitem__, numbers)):
+                self.seen[word] += 1
+        self.words.append(tuple(held))
+        self.worths.grow(self.words, self.others)
+        self.telling.append(tuple([
+            number for number in numbers if self.quotes[number] > PLAIN_CHANCE
+            or self.shows[number] and self.kinds[number] != BARE]))
 
-    def _line(self, unit: str, failed: bool) -> int:
-        number = self._line_numbers.get(unit)
-        if number is None:
-            number = self._line_numbers[unit] = len(self.texts)
-            self.texts.append(unit)
-            self.words_in.append(tuple(self._words(unit)))
-            told = telling(unit)
-            self.shows.append(self.words_in[-1] if told == unit else tuple(self._words(told)))
-            self.kinds.append(kind_of(unit, failed))
-            self.costs.append(rough_tokens(unit))
-            self.last.append(-1)
-            self.places.append(0)
-            self.quoted.append(0)
-        return number
+    def _take_written(self, lines: Iterable[int], words: Iterable[int]) -> None:
+        for line in lines:
+            self.quotes[line] = QUOTES[self.kinds[line]][True]
+        for word in words:
+            self._recently.pop(word, None)
+            self._recently[word] = None
 
-    def _words(self, unit: str) -> Iterator[int]:
-        known = self._word_numbers
-        for piece in sorted(pieces(unit)):
-            if piece not in known:
-                known[piece] = self._new_word(piece)
-            if (number := known[piece]) is not None:
-                yield number
+    def _lines(self, message: Message) -> tuple[int, ...]:
+        """The numbers of the lines of a message, those new to the history included."""
+        texts, known = units(text_of(message)), self._line_numbers
+        for text in texts:
+            if text not in known:
+                known[text] = self._new_line(text, "error" in message)
+        return tuple(map(known.__getitem__, texts))
 
-    def _new_word(self, piece: str) -> int | None:
-        """A number for a word that tells something, in the sense of the measure."""
-        if piece in GENERAL or next(words(piece), None) != piece:
-            return None
-        self.names.append(piece)
-        for facts in (self.used, self.read, self.seen, self.newest, self.home):
-            facts.append(0)
-        return len(self.names) - 1
+    def _new_line(self, text: str, failed: bool) -> int:
+        self.texts.append(text)
+        self.words_in.append(self._words(text))
+        told = telling(text)
+        self.shows.append(self.words_in[-1] if told == text else self._words(told))
+        self.kinds.append(kind_of(text, failed))
+        self.costs.append(rough_tokens(text))
+        self.last.append(-1)
+        self.places.append(0)
+        self.quotes.append(QUOTES[self.kinds[-1]][False])
+        return len(self.texts) - 1
+
+    def _words(self, text: str) -> tuple[int, ...]:
+        """The numbers of the words in a line, those new to the history included."""
+        found = sorted({*chain.from_iterable(map(names, text.split()))})
+        for word in found:
+            if word not in self._word_numbers:
+                self._word_numbers[word] = len(self.names)
+                self.names.append(word)
+                for facts in (self.used, self.read, self.seen, self.newest, self.home):
+                    facts.append(0)
+        return tuple(map(self._word_numbers.__getitem__, found))
 
 
 def _likeness(made: Call) -> Hashable:

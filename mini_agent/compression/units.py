@@ -27,7 +27,6 @@ _DEFINITION = re.compile(
     r"(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|const|let|var)\s+\w")
 _NUMBERED = re.compile(r"\d+(?:[:|\u2192]\s?|\t)\s*")  # as many tools number what they print
 _CUT = re.compile(r"\S.{0,%d}(?!\S)|\S.{0,%d}" % (MAX_CHARS - 1, MAX_CHARS - 1))
-_LINE = re.compile(r"\S[^\n]*")
 _HANDLE = re.compile(r"\[#\d")  # looks like a mark of the harness: never copied
 
 
@@ -41,11 +40,15 @@ def spans(text: str) -> Iterator[tuple[int, int]]:
 
     None for what is too short to say anything, or poses as a handle of the harness.
     """
-    first = last = 0  # of a unit that may still take in the next line
-    for match in _LINE.finditer(text):
-        start, line = match.start(), match.group().rstrip()
+    first = last = end = 0  # of a unit that may still take in the next line; of a row
+    for row in text.split("\n"):
+        start, end = end, end + len(row) + 1
+        line = row.strip()
+        if not line:
+            continue
+        start += row.find(line)
         size = last - first
-        if _is_copied(line) and len(line) <= MAX_CHARS:
+        if len(line) <= MAX_CHARS and _is_copied(line):
             if size and size < MAX_JOINED and (size < MIN_ALONE or " " not in line
                                                or " " not in text[first:last]):
                 last = start + len(line)
@@ -82,7 +85,7 @@ def telling(unit: str) -> str:
 
 
 def _is_copied(line: str) -> bool:
-    return len(line) >= MIN_CHARS and not _HANDLE.match(line)
+    return len(line) >= MIN_CHARS and not (line[0] == "[" and _HANDLE.match(line))
 
 
 def kind_of(unit: str, failed: bool = False) -> int:
