@@ -85,14 +85,14 @@ class Worths:
     """
 
     def __init__(self, names: Sequence[str], used: Sequence[int], read: Sequence[int],
-                 seen: Sequence[int], newest: Sequence[int], table: Chances = CHANCES) -> None:
+                 seen: Sequence[int], newest: Sequence[int]) -> None:
         self._names, self._used, self._read, self._seen = names, used, read, seen
         self._newest = newest
-        (self._young, young), (self._old, old) = table.young, table.old
+        (self._young, young), (self._old, old) = CHANCES.young, CHANCES.old
         self._by_use, self._by_sight = (  # by count; of a word, of a path
             [[tuple(worth(chance * age * path) for age in (young, 1.0, old))
-              for path in (1.0, table.path)] for chance in chances]
-            for chances in (table.used, table.seen))
+              for path in (1.0, CHANCES.path)] for chance in chances]
+            for chances in (CHANCES.used, CHANCES.seen))
         self._by_age: list[tuple[int, ...]] = []  # of each word: young, neither, old
         self._worths: list[int] = []              # as old as it is
         self._common: set[int] = set()            # words that were too common once
