@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from .compression.ladder import protection
 from .compression.laws import GAIN, faults, named
 from .compression.state import WindowState
-from .compression.view import Change, Entry, apply, from_payload, prefix_kept
+from .compression.view import HOW, Change, Entry, apply, from_payload, prefix_kept
 from .errors import TraceError, UsageError
 from .governance import Governance, recorded
 from .lint import Fault, Finding, lint_message, lint_pairing, malformed
@@ -173,6 +173,8 @@ class _Fold:
             for at, entry in change.inserts))
 
     def _entry(self, entry: Entry) -> Iterator[Fault]:
+        if entry.how not in HOW:
+            yield "trace", f"an entry is {entry.how!r}, known is {', '.join(HOW)}"
         tokens = self._state.estimate.message(entry.message)
         if entry.tokens != tokens:
             yield "trace", f"an entry of {tokens} tokens is said to have {entry.tokens}"

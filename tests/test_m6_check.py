@@ -78,6 +78,10 @@ class TraceTest(unittest.TestCase):
         records = copy.deepcopy(self.records)
         records[summary]["payload"]["entries"][0]["tokens"] += 1
         self.assertTrue([text for text in self.findings(records) if "is said to have" in text])
+        records = copy.deepcopy(self.records)
+        records[summary]["payload"]["entries"][0]["how"] = "retold"
+        self.assertEqual([f"{summary + 1}: trace: an entry is 'retold', known is verbatim, "
+                          "shortened, summary, attached"], self.findings(records))
 
     def test_a_view_that_did_not_get_smaller_breaks_the_third_law(self):
         """A change has to gain, whatever its record says."""
