@@ -25,7 +25,6 @@ from .scene import Stage
 from .skips import Breaker, Skips
 from .view import Change, Entry, View, apply, first_touched, from_payload, inverse
 
-
 Watch = Callable[[View, Change, View], None]
 UNDOABLE = 20  # changes that can be taken back; an older one is not worth its memory
 
@@ -206,14 +205,13 @@ def _made_anew(view: View, payload: dict[str, Any]) -> tuple[Change, View]:
     return change, apply(view, change)
 
 
-def rebuild(records: Iterable[Record], estimate: Estimator,
-            texts: Texts = Texts()) -> Iterator[tuple[Record, View]]:
+def rebuild(records: Iterable[Record], estimate: Estimator) -> Iterator[tuple[Record, View]]:
     """Each record with the view as it is behind it, from the records alone.
 
     The view grows in place until the next change: copy its entries to keep them.
     Raises `TraceError` with the record's `seq` where one does not fit.
     """
-    state = WindowState(estimate, texts)
+    state = WindowState(estimate)
     for record in records:
         for message in _messages_in(record):
             if fault := malformed(message):
