@@ -34,7 +34,8 @@ def side_by_side(pieces: Sequence[Piece], jobs: int) -> Iterator[list[Any]]:
                     number, following = waiting.pop()
                     reader, process = _begin(following)
                     running[reader] = number, process
-                for reader in wait(running):
+                come = wait(running)
+                for reader in [reader for reader in running if reader in come]:
                     ready[running[reader][0]] = _received(reader, jobs)
                     running.pop(reader)[1].join()
                     reader.close()
