@@ -37,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def called(arguments: Sequence[str]) -> int:
     """Do what the arguments say; the exit status. Raises `UsageError`."""
     options = parsed(arguments)
-    return options.command(options)
+    status: int = options.command(options)
+    return status
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:

@@ -175,7 +175,7 @@ def source_of(history: Sequence[Message], index: int) -> str:
     """Where a message came from: the tool and what it was called for, or who said it."""
     message = history[index]
     if message["role"] != "tool":
-        return message["role"]
+        return str(message["role"])
     return described(message["name"], call_of(history, index))
 
 

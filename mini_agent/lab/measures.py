@@ -96,8 +96,9 @@ class Tally:
 
     def summary_cost(self, payload: dict[str, Any]) -> int:
         """Tokens that a summariser read and wrote, from its record."""
-        return (sum(self._recording.tokens[index] for index in payload["input"])
-                + self._recording.estimate.text(payload["output"]))
+        read = sum([self._recording.tokens[index] for index in payload["input"]])
+        written: int = self._recording.estimate.text(payload["output"])
+        return read + written
 
     def needed_and_held(self, step: int) -> list[int]:
         """Items needed at the step just taken, those held, the far ones, those held; or []."""

@@ -24,8 +24,8 @@ Row = dict[str, Any]
 
 def counts(result: Result, window: int) -> bool:
     """Whether a session is long enough, and not too long at once, for this window."""
-    return (result["calls"] >= MIN_CALLS and result["tokens"] > MIN_HISTORY * window
-            and result["head"] < MAX_HEAD * window)
+    return bool(result["calls"] >= MIN_CALLS and result["tokens"] > MIN_HISTORY * window
+                and result["head"] < MAX_HEAD * window)
 
 
 def summarise(results: Sequence[Result]) -> list[Row]:

@@ -120,7 +120,7 @@ def _advised(where: str, so: str, sound: Sequence[Row]) -> Verdict:
 
 def _held(row: Row) -> float:
     """Both shares together: words without what stood around them count half."""
-    return round(row["far_recall"] + (row["far_in_context"] or 0), 4)
+    return float(round(row["far_recall"] + (row["far_in_context"] or 0), 4))
 
 
 def _lost(most: Row, row: Row, key: str) -> float:

@@ -176,7 +176,7 @@ class _Assembly:
         block, kind = self._blocks[index], delta["type"]
         if kind == "text_delta":
             self._pieces[index].append(delta["text"])
-            return delta["text"]
+            return str(delta["text"])
         if kind == "input_json_delta":
             self._pieces[index].append(delta["partial_json"])
         elif kind == "thinking_delta":

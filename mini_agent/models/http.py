@@ -165,7 +165,7 @@ class Http:
         if error.wait is not None:
             asked = error.wait * (1 + self._chance() / 10)  # never earlier than asked
             return round(asked, 3) if error.wait <= self.limits.longest_wait else None
-        wait = min(self.limits.longest_wait, self.limits.first_wait * 2 ** (attempt - 1))
+        wait: float = min(self.limits.longest_wait, self.limits.first_wait * 2 ** (attempt - 1))
         return round(wait * (1 + self._chance()) / 2, 3)  # half of it is certain, half is chance
 
 

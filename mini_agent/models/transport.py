@@ -74,7 +74,8 @@ def post(url: str, data: bytes, headers: Mapping[str, str], connect_seconds: flo
     opener.add_handler(_Handler(read_seconds))
     if request.host.rsplit(":", 1)[0].strip("[]") not in LOOPBACK:
         opener.add_handler(urllib.request.ProxyHandler())
-    return opener.open(request, timeout=connect_seconds)
+    answer: http.client.HTTPResponse = opener.open(request, timeout=connect_seconds)
+    return answer
 
 
 def breakdown(endpoint: Endpoint, error: Exception) -> EndpointError:
