@@ -49,7 +49,8 @@ class File:
 class Chronicle:
     """Facts of a history; they grow, and none is changed by others.
 
-    `labels`: by message the call that it made or answers. `users`: the messages of users.
+    `labels`: by message the call that it made or answers. `handles`: by message what lines
+    copied from it stand under. `users`: the messages of users.
     `results`: by tool the messages that have its results. `answers`: the answered calls,
     in the order of the results. `files`: by path; the one touched last is the last.
     """
@@ -57,6 +58,7 @@ class Chronicle:
     def __init__(self, history: Sequence[Message]) -> None:
         self.history = history
         self.labels: list[str] = []
+        self.handles: list[str] = []
         self.users: list[int] = []
         self.results: dict[str, list[int]] = {}
         self.answers: list[Place] = []
@@ -70,6 +72,7 @@ class Chronicle:
                 message = self.history[index]
                 take = self._take_result if message["role"] == "tool" else self._take_calls
                 self.labels.append(take(index, message))
+                self.handles.append(_handle(index, message, self.labels[-1]))
         return self
 
     def _take_calls(self, index: int, message: Message) -> str:
@@ -105,6 +108,13 @@ class Chronicle:
         touched.sort(key=lambda item: order(item[0]))
         return {path: CHANGED if newest(self.files[path].changed, covered) else READ
                 for _, path in touched}
+
+
+def _handle(index: int, message: Message, label: str) -> str:
+    """`[#12 read_file src/app.py]`: a result, by its call. A call has a `>`."""
+    if message["role"] == "tool":
+        return f"[#{index} {label}]"
+    return f"[#{index} > {label}]" if calls_of(message) else f"[#{index} {message['role']}]"
 
 
 @contextmanager

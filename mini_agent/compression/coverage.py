@@ -18,6 +18,7 @@ from heapq import heapify, heappop, heapreplace
 
 from .chances import PLAIN_CHANCE, word_rarities
 from .index import HistoryIndex
+from .rising import holds
 from .units import BARE
 
 HEADING = 10   # tokens of the handle over the first line of a message
@@ -80,21 +81,21 @@ def ranked(index: HistoryIndex, lines: Collection[int], held: Iterable[int], *,
             worths[word] = 0
 
 
-def candidates(index: HistoryIndex, covered: Sequence[int], room: float) -> set[int]:
+def candidates(index: HistoryIndex, covered: Sequence[int], room: float) -> list[int]:
     """The lines of these messages (rising) that are worth a look.
 
     All telling ones of the newest messages, and of older ones those that have a word which
     was used lately: what a choice costs does not grow with the session. A line that stands
     in a later message is left to that, and one that is no more than a word to its handle.
     """
-    near = set[int]()
-    left = REACH * room
-    for message in reversed(covered):
-        near.update(index.telling[message])
-        left -= index.sizes[message]
+    last, first, left = index.last, 0, REACH * room
+    for first in reversed(range(len(covered))):
+        left -= index.sizes[covered[first]]
         if left < 0:
             break
+    near = [line for message in covered[first:] for line in index.telling[message]
+            if last[line] == message]
     homes = set(map(index.home.__getitem__, index.recently_used(USED)))
-    near.update(line for line in homes - near if index.kinds[line] != BARE)
-    inside, last = frozenset(covered), index.last
-    return {line for line in near if last[line] in inside}
+    start, far = covered[first], covered[:first]
+    return near + [line for line in homes if last[line] < start and index.kinds[line] != BARE
+                   and holds(far, last[line])]

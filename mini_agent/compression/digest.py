@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar
 
-from ..messages import calls_of, groups, text_of, user
+from ..messages import groups, text_of, user
 from .coverage import candidates, ranked
 from .digest_card import card
 from .index import HistoryIndex, rough_tokens
@@ -76,12 +76,12 @@ class CoverageDigest:
         held = set[int]().union(*(words_of(index, entry) for entry in kept))
         best = ranked(index, candidates(index, covered, limit - price * above), held,
                       value=self.value, coverage=self.coverage)
-        lines = _Lines(scene, best, above)
+        lines = _Lines(index, best, above)
         least, most, entry = -1, sys.maxsize, None
         while least < most:
             most = min(most, lines.pull(limit / price, least))
             taken = min(most, max(least + 1, lines.within(limit / price)))
-            made = scene.entry(user("\n".join([top, *copied(scene, lines.best[:taken])])), covered,
+            made = scene.entry(user("\n".join([top, *copied(index, lines.best[:taken])])), covered,
                                "summary")
             if made.tokens > limit and taken:
                 most = taken - 1
@@ -135,22 +135,22 @@ class _Lines:
     """The best lines, as far as they were asked for; `sizes`: about how large a digest is
     with none of them, with the first, the first two ..."""
 
-    def __init__(self, scene: Scene, ranked: Iterator[int], above: float) -> None:
+    def __init__(self, index: HistoryIndex, ranked: Iterator[int], above: float) -> None:
         self.best: list[int] = []
         self.sizes = [above]
-        self._scene, self._ranked = scene, ranked
+        self._index, self._ranked = index, ranked
         self._opened: set[int] = set()
 
     def pull(self, size: float, least: int) -> int:
         """Have lines for more than this size, and more than `least`; how many there can be."""
         if self.sizes[-1] > size and len(self.best) > least:
             return sys.maxsize
-        index, opened, total = self._scene.index, self._opened, self.sizes[-1]
+        index, opened, total = self._index, self._opened, self.sizes[-1]
         for line in self._ranked:
             message = index.last[line]
             if message not in opened:
                 opened.add(message)
-                total += rough_tokens(handle(self._scene, message))
+                total += rough_tokens(index.chronicle.handles[message])
             total += index.costs[line]
             self.best.append(line)
             self.sizes.append(total)
@@ -171,21 +171,12 @@ def words_of(index: HistoryIndex, entry: Entry) -> Iterable[int]:
     return index.words[message]
 
 
-def copied(scene: Scene, chosen: Iterable[int]) -> Iterator[str]:
+def copied(index: HistoryIndex, chosen: Iterable[int]) -> Iterator[str]:
     """These lines under the handles of their messages, in their old order."""
-    index, before = scene.index, -1
-    in_order = sorted(sorted(chosen, key=index.places.__getitem__), key=index.last.__getitem__)
-    for number in in_order:
-        if index.last[number] != before:
-            before = index.last[number]
-            yield handle(scene, before)
-        yield index.texts[number]
-
-
-def handle(scene: Scene, index: int) -> str:
-    """`[#12 read_file src/app.py]`: what the lines under it are from. A call has a `>`."""
-    message = scene.history[index]
-    label = scene.index.chronicle.labels[index]
-    if message["role"] == "tool":
-        return f"[#{index} {label}]"
-    return f"[#{index} > {label}]" if calls_of(message) else f"[#{index} {message['role']}]"
+    lines_of: dict[int, list[int]] = {}
+    for line in chosen:
+        lines_of.setdefault(index.last[line], []).append(line)
+    for message in sorted(lines_of):
+        yield index.chronicle.handles[message]
+        yield from map(index.texts.__getitem__,
+                       sorted(lines_of[message], key=index.places.__getitem__))

@@ -40,7 +40,8 @@ class HistoryIndex:
     """Lines, words, calls and files of a history. All lists grow, none is changed by others.
 
     By message: `lines` (numbers, in order), `words` (each once), `sizes` (tokens, roughly),
-    `telling` (the lines that show a word or are likelier than a plain one to be quoted).
+    `telling` (the lines, each once, that show a word or are likelier than a plain one to be
+    quoted).
     By line: `texts`, `words_in` (numbers, each once), `shows` (those of them that it has in
     their surroundings), `kinds`, `costs` (tokens, roughly), `last` (the newest message that
     has it), `places` (which of its lines), `quotes` (the chance that it is quoted as a whole).
@@ -135,9 +136,9 @@ class HistoryIndex:
                 self.seen[word] += 1
         self.words.append(tuple(held))
         self.worths.grow(self.words, self.others)
-        self.telling.append(tuple([
+        self.telling.append(tuple(dict.fromkeys([
             number for number in numbers if self.quotes[number] > PLAIN_CHANCE
-            or self.shows[number] and self.kinds[number] != BARE]))
+            or self.shows[number] and self.kinds[number] != BARE])))
 
     def _take_written(self, lines: Iterable[int], words: Iterable[int]) -> None:
         for line in lines:

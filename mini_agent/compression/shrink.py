@@ -89,12 +89,11 @@ class ToolResultClipping:
     def _render(self, entry: Entry, scene: Scene) -> str:
         message = entry.message
         rows = rows_of(message["content"])
-        cut = [self._cut(row, scene.texts) for row in rows]
         ends = sorted({*range(len(rows))[:self.lines], *range(len(rows))[-self.lines:]})
-        body = _between(cut, ends, scene.texts)
+        body = _between({at: self._cut(rows[at], scene.texts) for at in ends}, scene.texts)
         if self.keep == "errors":
-            ends = self._pointed(rows, cut, ends, max(MIN_BODY, len(body)))
-            body = "\n".join(f"{at + 1}: {cut[at]}" for at in ends)
+            ends = self._pointed(rows, ends, max(MIN_BODY, len(body)), scene.texts)
+            body = "\n".join(self._numbered(rows, at, scene.texts) for at in ends)
         kept_chars = sum(min(len(rows[at]), self.line_chars) for at in ends)
         header = scene.texts(
             "clip_header", index=entry.stands_for[0], kept=len(ends), lines=len(rows),
@@ -108,23 +107,26 @@ class ToolResultClipping:
             return row
         return row[:self.line_chars] + texts("clip_cut", count=left_out)
 
-    def _pointed(self, rows: list[str], cut: list[str], ends: list[int], room: int) -> list[int]:
+    def _numbered(self, rows: list[str], at: int, texts: Texts) -> str:
+        return f"{at + 1}: {self._cut(rows[at], texts)}"
+
+    def _pointed(self, rows: list[str], ends: list[int], room: int, texts: Texts) -> list[int]:
         """Rows that fit in `room` characters: the first fault, the ends, then all others."""
         faults = error_faults(rows)
         outer = [ends[0], ends[-1]] if ends else []
         kept: set[int] = set()
         for at in chain(*faults[:1], outer, *faults[1:], ends):
-            size = len(f"{at + 1}: {cut[at]}\n")
+            size = len(self._numbered(rows, at, texts)) + 1
             if at not in kept and size <= room:
                 kept.add(at)
                 room -= size
         return sorted(kept) or ends
 
 
-def _between(rows: list[str], kept: list[int], texts: Texts) -> str:
-    """These rows (indexes, rising), with a note on how many were left out between them."""
+def _between(rows: dict[int, str], texts: Texts) -> str:
+    """These rows, by their rising indexes, with a note on how many were left out between them."""
     out: list[str] = []
-    for before, at in zip([-1, *kept], kept):
+    for before, at in zip([-1, *rows], rows):
         if at - before > 1:
             out.append(texts("clip_gap", count=at - before - 1))
         out.append(rows[at])
@@ -152,8 +154,8 @@ def results(view: View, scene: Scene, stop: int | None = None) -> Iterator[tuple
     whole = view.whole_results
     first = bisect_left(whole, start)
     last = bisect_left(whole, end if stop is None else min(stop, end))
-    for at in whole[first:last]:
-        yield at, view[at]
+    found = whole[first:last]
+    return zip(found, view.at(found))
 
 
 def shorten(name: str, view: View, scene: Scene, which: Iterable[int],
