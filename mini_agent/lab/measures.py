@@ -96,9 +96,8 @@ class Tally:
 
     def summary_cost(self, payload: dict[str, Any]) -> int:
         """Tokens that a summariser read and wrote, from its record."""
-        read = sum([self._recording.tokens[index] for index in payload["input"]])
-        written: int = self._recording.estimate.text(payload["output"])
-        return read + written
+        read: int = sum([self._recording.tokens[index] for index in payload["input"]])
+        return read + self._recording.estimate.text(payload["output"])
 
     def needed_and_held(self, step: int) -> list[int]:
         """Items needed at the step just taken, those held, the far ones, those held; or []."""
