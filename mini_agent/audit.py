@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from .compression.ladder import protection
 from .compression.laws import GAIN, faults, named
+from .compression.overflow import protection
 from .compression.state import WindowState
 from .compression.view import HOW, Change, Entry, apply, from_payload, prefix_kept
 from .errors import TraceError, UsageError

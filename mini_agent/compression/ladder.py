@@ -19,7 +19,8 @@ from ..trace import Tracer
 from .budget import Budget, tokens_at
 from .descent import Descent
 from .index import HistoryIndex
-from .laws import Protection, check, protected_users, tail_start
+from .laws import Protection, check
+from .overflow import protection
 from .policies import ALWAYS, Policy, Rung
 from .scene import Scene, Shelf, Strategy
 from .share import UserShare
@@ -227,10 +228,13 @@ class Ladder:
         state = self.state
         self._summariser.focus = descent.focus
         goal = max(1, state.drift.estimate_of(target) - state.declared) if target else 0
-        return Scene(descent.step, state.history, goal, self.budget, state.estimate, self.texts,
-                     self.protection(), state.sent, self.policy.frozen, self._summariser,
-                     state.pins, self._tools, self._shelf, state.stages,
-                     state.times_summarised, descent.trigger, descent.focus, self._index, self._support)
+        return Scene(
+            step=descent.step, trigger=descent.trigger, focus=descent.focus, goal=goal,
+            budget=self.budget, history=state.history, sent=state.sent, frozen=self.policy.frozen,
+            protection=self.protection(), pins=state.pins, stages=state.stages,
+            times_summarised=state.times_summarised, estimate=state.estimate, texts=self.texts,
+            summarise=self._summariser, tools=self._tools, shelf=self._shelf, index=self._index,
+            support=self._support)
 
     def protection(self) -> Protection:
         """What may not be touched as things stand; found once as long as they stand so."""
@@ -240,11 +244,3 @@ class Ladder:
             self._stand, self._protection = stand, protection(
                 state, self.policy, self.budget.window)
         return self._protection
-
-
-def protection(state: WindowState, policy: Policy, window: int | None) -> Protection:
-    """What a policy may not touch in this state; `window` in tokens."""
-    users = protected_users(state.users, int(policy.user_share * (window or 0)))
-    return Protection(frozenset(users.union(state.heads)),
-                      tail_start(state.view, policy.protect_last),
-                      policy.shorten_tail, state.pins, state.history)

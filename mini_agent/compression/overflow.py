@@ -1,12 +1,22 @@
-"""Milestone 3: naming what cannot be moved, when nothing fits any more."""
+"""Milestone 3: what cannot be moved, and naming it when nothing fits any more."""
 
 from __future__ import annotations
 
 from ..errors import ContextOverflowError
 from ..texts import Texts
 from .budget import Budget
-from .laws import Protection
+from .laws import Protection, protected_users, tail_start
+from .policies import Policy
+from .state import WindowState
 from .view import Entry, View
+
+
+def protection(state: WindowState, policy: Policy, window: int | None) -> Protection:
+    """What a policy may not touch in this state; `window` in tokens."""
+    users = protected_users(state.users, int(policy.user_share * (window or 0)))
+    return Protection(frozenset(users.union(state.heads)),
+                      tail_start(state.view, policy.protect_last),
+                      policy.shorten_tail, state.pins, state.history)
 
 
 def immovable(view: View, protection: Protection, declared: int) -> list[tuple[str, int]]:
