@@ -89,11 +89,13 @@ class Fold(unittest.TestCase):
             self.assertIn(wanted, seen)
 
     def test_a_record_that_does_not_fit_is_named_by_its_seq(self) -> None:
-        """A change of entries that are not there is an error with place, not a wrong view."""
-        for payload in ({"strategy": "x", "affected_indexes": [7], "entries": []},
-                        {"strategy": "x", "affected_indexes": [1, 0], "entries": []},
-                        {"strategy": "x", "affected_indexes": []},
-                        {"strategy": "x", "affected_indexes": [], "entries": []}):
+        """A change of entries that are not there, or of none, is an error with place."""
+        for wrong, why in (({"affected_indexes": [7]}, "affected at [7] of a view of 2 entries"),
+                           ({"affected_indexes": [1, 0]}, "affected at [1, 0] of a view of 2"),
+                           ({"entries": None}, "TypeError"),
+                           ({"affected_indexes": []}, "it changes nothing")):
+            payload = {"strategy": "x", "affected_indexes": [0], "entries": [], "trigger": "manual",
+                       **wrong}
             with self.subTest(payload=payload), self.assertRaises(TraceError) as caught:
                 state = WindowState(estimator("published"))
                 for message in (system("s"), user("go")):
@@ -101,6 +103,7 @@ class Fold(unittest.TestCase):
                 state.fold({"type": "event", "event": "context_compression",
                             "payload": payload, "seq": 5})
             self.assertEqual(caught.exception.place, "seq 5")
+            self.assertIn(why, str(caught.exception))
 
 
 if __name__ == "__main__":

@@ -128,7 +128,8 @@ class View:
 def apply(view: View, change: Change) -> View:
     """The view without the affected entries, each new one inserted at its place.
 
-    ValueError where the change does not fit: an index that is not there, or not rising.
+    ValueError where the change does not fit: it changes nothing, or an index is not there,
+    or not rising.
     """
     _check_fit(view, change)
     kept = _without(view.entries, change.affected)
@@ -158,6 +159,8 @@ def _without(entries: list[Entry], affected: Sequence[int]) -> list[Entry]:
 
 
 def _check_fit(view: View, change: Change) -> None:
+    if not change.affected and not change.inserts:
+        raise ValueError("it changes nothing")
     size = len(view) - len(change.affected) + len(change.inserts)
     for what, places, end in (("affected", change.affected, len(view)),
                               ("inserted", [at for at, _ in change.inserts], size)):
@@ -195,7 +198,7 @@ def same_prefix(before: Iterable[Entry], after: Iterable[Entry]) -> int:
 
 def first_touched(change: Change) -> int:
     """The view index from which on `change` makes a difference."""
-    return min([*change.affected[:1], *[at for at, _ in change.inserts[:1]]], default=0)
+    return min([*change.affected[:1], *[at for at, _ in change.inserts[:1]]])
 
 
 def untouched_behind(before: View, after: View, change: Change) -> int:
