@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 import re
 import unittest
+from dataclasses import astuple
 
 from mini_agent.compression.admission import Pieces, common_size
 from mini_agent.compression.chances import (CHANCES, PLAIN_CHANCE, QUOTES, RARE, SHARE, Worths,
                                             word_rarities, worth)
 from mini_agent.compression.chronicle import Chronicle, Work
 from mini_agent.compression.coverage import REACH, USED, candidates, choose
-from mini_agent.compression.index import HistoryIndex
+from mini_agent.compression.index import HistoryIndex, Line
 from mini_agent.compression.units import (BARE, DEFINITION, FAULT, IMPORT, MAX_CHARS, PLAIN,
                                           kind_of, spans, telling, units)
 from mini_agent.extract import boxes, touched
@@ -23,11 +24,23 @@ from .histories import random_messages
 from .test_m3_digest import session
 
 
-def facts(index: object) -> dict[str, object]:
-    """All that an index knows, or what it is made of."""
-    return {name: list(value.items()) if isinstance(value, dict) else
-            facts(value) if isinstance(value, (Chronicle, Work, Worths)) else value
-            for name, value in vars(index).items() if name not in ("_history", "history", "_chronicle")}
+def facts(index: HistoryIndex) -> object:
+    """All that an index knows; a line by its number, and what is known of each."""
+    return plain(index), [astuple(line) for line in index.known.values()]
+
+
+def plain(value: object) -> object:
+    """What something is made of, dictionaries in their order."""
+    if isinstance(value, Line):
+        return value.number
+    if isinstance(value, dict):
+        return [(key, plain(one)) for key, one in value.items()]
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if isinstance(value, (HistoryIndex, Chronicle, Work, Worths)):
+        return {name: plain(one) for name, one in vars(value).items()
+                if name not in ("_history", "history", "_chronicle")}
+    return value
 
 
 def made(*texts: str, role: str = "tool") -> tuple[HistoryIndex, list[Message]]:
@@ -73,9 +86,8 @@ class Index(unittest.TestCase):
         """Read twice, it is kept once, and its handle is the newer one."""
         index, _ = made("the_name = first_value(1)", "other_name = 2 + 2",
                         "the_name = first_value(1)")
-        line = index.texts.index("the_name = first_value(1)")
-        self.assertEqual(index.last[line], 2)
-        self.assertEqual(len(index.texts), 2)
+        self.assertEqual(index.known["the_name = first_value(1)"].last, 2)
+        self.assertEqual(len(index.known), 2)
 
     def test_counts_tell_who_wrote_a_word_and_who_had_it(self) -> None:
         """Use is by messages of the assistant, sight by lines of the others."""
@@ -140,8 +152,8 @@ class Units(unittest.TestCase):
         self.assertEqual(telling("src/a.py,\nb = 1\nsrc/b.py"), "src/a.py,\nb = 1")
         self.assertEqual(telling("src/a.py"), "src/a.py")
         index = HistoryIndex([assistant(short)]).grow()
-        self.assertEqual(([index.names[n] for n in index.words_in[0]], index.shows[0]),
-                         (["src/a.py"], ()))
+        line, = index.lines[0]
+        self.assertEqual(([index.names[n] for n in line.words], line.shows), (["src/a.py"], ()))
 
     def test_kinds_are_seen_through_line_numbers(self) -> None:
         """What a tool put before a line does not hide what it is."""
@@ -160,13 +172,13 @@ class Choice(unittest.TestCase):
         """Of two lines with the same words one is taken before a third with a new word."""
         index, _ = made("use alpha_one and beta_two now", "use alpha_one and beta_two then",
                         "and only gamma_three")
-        lines = range(len(index.texts))
-        self.assertEqual([index.texts[n] for n in choose(index, lines, (), 1_000)],
+        lines = index.known.values()
+        self.assertEqual([line.text for line in choose(index, lines, (), 1_000)],
                          ["use alpha_one and beta_two now", "and only gamma_three"])
         again = choose(index, lines, (), 1_000, coverage=False)
-        self.assertEqual(index.texts[again[1]], "use alpha_one and beta_two then")
+        self.assertEqual(again[1].text, "use alpha_one and beta_two then")
         held = [index.names.index(name) for name in ("alpha_one", "beta_two")]
-        self.assertEqual(index.texts[choose(index, lines, held, 1_000)[0]], "and only gamma_three")
+        self.assertEqual(choose(index, lines, held, 1_000)[0].text, "and only gamma_three")
 
     def test_a_word_is_kept_where_it_can_be_seen_what_it_is(self) -> None:
         """A path before another argument does not stand in for the line that tells of it."""
@@ -174,9 +186,9 @@ class Choice(unittest.TestCase):
         index = HistoryIndex([edit, tool_result("c", "edit", "Changed src/a.py as asked."),
                               assistant("src/a.py\nwhat now?")]).grow()
         lines = candidates(index, [0, 1, 2], 100)
-        self.assertEqual(index.texts[choose(index, lines, (), 100)[0]],
+        self.assertEqual(choose(index, lines, (), 100)[0].text,
                          "Changed src/a.py as asked.")
-        self.assertEqual(index.texts[index.home[index.names.index("src/a.py")]],
+        self.assertEqual(index.home[index.names.index("src/a.py")].text,
                          "Changed src/a.py as asked.")
 
     def test_it_is_the_plain_greedy_choice(self) -> None:
@@ -188,18 +200,18 @@ class Choice(unittest.TestCase):
                              self.greedy(index, lines, 600))
 
     @staticmethod
-    def greedy(index: HistoryIndex, lines: set[int], room: float) -> list[int]:
-        gains, quote = index.worths.now(index.others), index.quotes
+    def greedy(index: HistoryIndex, lines: list[Line], room: float) -> list[Line]:
+        gains = index.worths.now(index.others)
         left, chosen = set(lines), []
         while left and room > 0:
-            best = min(left, key=lambda line: (-(sum(gains[word] for word in index.shows[line])
-                                                 + quote[line]) / index.costs[line], line))
+            best = min(left, key=lambda line: (-(sum(gains[word] for word in line.shows)
+                                                 + line.quote) / line.cost, line.number))
             left.discard(best)
-            if quote[best] <= PLAIN_CHANCE and not any(gains[w] for w in index.shows[best]):
+            if best.quote <= PLAIN_CHANCE and not any(gains[word] for word in best.shows):
                 continue
             chosen.append(best)
-            room -= index.costs[best]
-            for word in index.shows[best]:
+            room -= best.cost
+            for word in best.shows:
                 gains[word] = 0
         return chosen
 
@@ -210,8 +222,9 @@ class Choice(unittest.TestCase):
             index = HistoryIndex(session(steps)).grow()
             lines = candidates(index, list(range(len(index))), room)
             largest = max(index.sizes)
-            self.assertLessEqual(sum(index.costs[line] for line in lines),
-                                 REACH * room + largest + USED * max(index.costs))
+            dearest = max(line.cost for line in index.known.values())
+            self.assertLessEqual(sum(line.cost for line in lines),
+                                 REACH * room + largest + USED * dearest)
             self.assertLessEqual(len(lines), USED + REACH * room)
 
     def test_the_chances_are_those_of_the_table(self) -> None:
@@ -239,7 +252,7 @@ class Choice(unittest.TestCase):
         rare = word_rarities(index.read, index.others)
         self.assertGreater(rare[index.names.index("old_word")], 0)
         self.assertEqual(rare[index.names.index("common_word")], 0)
-        for numbers in (gains, rare, index.quotes):
+        for numbers in (gains, rare, [line.quote for line in index.known.values()]):
             self.assertEqual({int}, set(map(type, numbers)))  # sums are alike in every Python
 
     def test_worths_that_have_grown_are_those_of_all_words_weighed_anew(self) -> None:
@@ -270,9 +283,10 @@ class Choice(unittest.TestCase):
         index = HistoryIndex([tool_result("r", "read", "import os, sys\nhow are you all today?"),
                               assistant("how are you all today?"),
                               tool_result("r", "read", "and nothing else is in here")]).grow()
-        self.assertEqual(index.quotes, [QUOTES[IMPORT][False], QUOTES[PLAIN][True],
-                                        QUOTES[PLAIN][False]])
-        self.assertEqual(index.telling, [(0,), (1,), ()])
+        first, second, third = index.known.values()
+        self.assertEqual([first.quote, second.quote, third.quote], [
+            QUOTES[IMPORT][False], QUOTES[PLAIN][True], QUOTES[PLAIN][False]])
+        self.assertEqual(index.telling, [(first,), (second,), ()])
 
 
 class Admission(unittest.TestCase):

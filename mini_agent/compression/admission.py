@@ -16,7 +16,7 @@ from typing import ClassVar
 from ..texts import Texts
 from ..words import rows_of
 from .coverage import choose
-from .index import HistoryIndex
+from .index import HistoryIndex, Line
 from .scene import Scene
 from .shrink import error_code, shorten
 from .units import spans
@@ -110,8 +110,8 @@ def common_size(sizes: Sequence[int], excess: int) -> int:
 class Pieces:
     """A result in the units that can be kept of it. A piece is a number from 0."""
 
-    def __init__(self, content: str, numbers: Sequence[int], index: HistoryIndex) -> None:
-        self._content, self._numbers, self._index = content, numbers, index
+    def __init__(self, content: str, lines: Sequence[Line], index: HistoryIndex) -> None:
+        self._content, self._lines, self._index = content, lines, index
         self._spans = list(spans(content))
         self.rows = len(rows_of(content))
 
@@ -123,13 +123,13 @@ class Pieces:
 
     def by_value(self, room: float) -> list[int]:
         """The ends, then the pieces that cover most for their size, the best first."""
-        places: dict[int, int] = {}
-        for at, number in enumerate(self._numbers):
-            places.setdefault(number, at)
+        places: dict[Line, int] = {}
+        for at, line in enumerate(self._lines):
+            places.setdefault(line, at)
         count = len(self._spans)
         ends = [*range(min(ENDS, count)), *range(max(0, count - ENDS), count)]
         chosen = choose(self._index, places, (), room, heading=0)
-        return list(dict.fromkeys([*ends, *(places[number] for number in chosen)]))
+        return list(dict.fromkeys([*ends, *(places[line] for line in chosen)]))
 
     def render(self, best: Iterable[int], texts: Texts) -> tuple[str, int, int]:
         """The text of these pieces with the gaps marked; the rows and characters kept of it."""

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heapreplace
 
 from .chances import PLAIN_CHANCE, word_rarities
-from .index import HistoryIndex
+from .index import HistoryIndex, Line
 from .rising import holds
 from .units import BARE
 
@@ -26,76 +26,76 @@ REACH = 4      # so many times the room of what is kept are the newest lines loo
 USED = 2_000   # words; of those used last, the lines are looked at wherever they stand
 
 
-def choose(index: HistoryIndex, lines: Collection[int], held: Iterable[int], room: float, *,
-           value: str = "chances", coverage: bool = True, heading: int = HEADING) -> list[int]:
+def choose(index: HistoryIndex, lines: Collection[Line], held: Iterable[int], room: float, *,
+           value: str = "chances", coverage: bool = True, heading: int = HEADING) -> list[Line]:
     """The best of these lines, in the order of `ranked`: about `room` tokens together with
     the headings of their messages."""
-    chosen: list[int] = []
+    chosen: list[Line] = []
     opened: set[int] = set()
     if room > 0:
         for line in ranked(index, lines, held, value=value, coverage=coverage, heading=heading):
             chosen.append(line)
-            room -= index.costs[line] + heading * (index.last[line] not in opened)
-            opened.add(index.last[line])
+            room -= line.cost + heading * (line.last not in opened)
+            opened.add(line.last)
             if room <= 0:
                 break
     return chosen
 
 
-def ranked(index: HistoryIndex, lines: Collection[int], held: Iterable[int], *,
-           value: str = "chances", coverage: bool = True, heading: int = HEADING) -> Iterator[int]:
-    """Line numbers, the best first, each chosen when it is asked for.
+def ranked(index: HistoryIndex, lines: Collection[Line], held: Iterable[int], *,
+           value: str = "chances", coverage: bool = True, heading: int = HEADING,
+           ) -> Iterator[Line]:
+    """Lines, the best first, each chosen when it is asked for.
 
     `held` are the words that are kept anyway; without `coverage` a word counts again in
     each line that has it. A plain line that has nothing new is left out.
     """
-    shows, costs, last, quotes = index.shows, index.costs, index.last, index.quotes
     worths = (word_rarities(index.read, index.others) if value == "frequency"
               else index.worths.now(index.others))
     for word in held:
         worths[word] = 0
-    heap: list[tuple[float, int]] = []
+    heap: list[tuple[float, int, Line]] = []
     for line in lines:
-        gain = quotes[line]
-        for word in shows[line]:
+        gain = line.quote
+        for word in line.shows:
             gain += worths[word]
-        heap.append((-gain / costs[line], line))
+        heap.append((-gain / line.cost, line.number, line))
     heapify(heap)
     opened: set[int] = set()
     while heap:
-        before, line = heap[0]
-        gain = quotes[line]
-        for word in shows[line]:
+        before, number, line = heap[0]
+        gain = line.quote
+        for word in line.shows:
             gain += worths[word]
-        if gain == quotes[line] <= PLAIN_CHANCE:
+        if gain == line.quote <= PLAIN_CHANCE:
             heappop(heap)
             continue
-        now = -gain / (costs[line] + (0 if last[line] in opened else heading))
+        now = -gain / (line.cost + (0 if line.last in opened else heading))
         if now != before:
-            heapreplace(heap, (now, line))
+            heapreplace(heap, (now, number, line))
             continue
         heappop(heap)
         yield line
-        opened.add(last[line])
-        for word in shows[line] if coverage else ():
+        opened.add(line.last)
+        for word in line.shows if coverage else ():
             worths[word] = 0
 
 
-def candidates(index: HistoryIndex, covered: Sequence[int], room: float) -> list[int]:
+def candidates(index: HistoryIndex, covered: Sequence[int], room: float) -> list[Line]:
     """The lines of these messages (rising) that are worth a look.
 
     All telling ones of the newest messages, and of older ones those that have a word which
     was used lately: what a choice costs does not grow with the session. A line that stands
     in a later message is left to that, and one that is no more than a word to its handle.
     """
-    last, first, left = index.last, 0, REACH * room
+    first, left = 0, REACH * room
     for first in reversed(range(len(covered))):
         left -= index.sizes[covered[first]]
         if left < 0:
             break
     near = [line for message in covered[first:] for line in index.telling[message]
-            if last[line] == message]
+            if line.last == message]
     homes = set(map(index.home.__getitem__, index.recently_used(USED)))
     start, far = covered[first], covered[:first]
-    return near + [line for line in homes if last[line] < start and index.kinds[line] != BARE
-                   and holds(far, last[line])]
+    return near + [line for line in homes if line.last < start and line.kind != BARE
+                   and holds(far, line.last)]

@@ -14,12 +14,13 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 from typing import ClassVar
 
 from ..messages import groups, text_of, user
 from .coverage import candidates, ranked
 from .digest_card import card
-from .index import HistoryIndex, rough_tokens
+from .index import HistoryIndex, Line, rough_tokens
 from .scene import Scene
 from .view import Change, Entry, View
 
@@ -76,13 +77,13 @@ class CoverageDigest:
         held = set[int]().union(*(words_of(index, entry) for entry in kept))
         best = ranked(index, candidates(index, covered, limit - price * above), held,
                       value=self.value, coverage=self.coverage)
-        lines = _Lines(index, best, above)
+        lines = _Lines(index.chronicle.handles, best, above)
         least, most, entry = -1, sys.maxsize, None
         while least < most:
             most = min(most, lines.pull(limit / price, least))
             taken = min(most, max(least + 1, lines.within(limit / price)))
-            made = scene.entry(user("\n".join([top, *copied(index, lines.best[:taken])])), covered,
-                               "summary")
+            text = "\n".join([top, *copied(lines.best[:taken], index.chronicle.handles)])
+            made = scene.entry(user(text), covered, "summary")
             if made.tokens > limit and taken:
                 most = taken - 1
             else:
@@ -135,23 +136,22 @@ class _Lines:
     """The best lines, as far as they were asked for; `sizes`: about how large a digest is
     with none of them, with the first, the first two ..."""
 
-    def __init__(self, index: HistoryIndex, ranked: Iterator[int], above: float) -> None:
-        self.best: list[int] = []
+    def __init__(self, handles: Sequence[str], ranked: Iterator[Line], above: float) -> None:
+        self.best: list[Line] = []
         self.sizes = [above]
-        self._index, self._ranked = index, ranked
+        self._handles, self._ranked = handles, ranked
         self._opened: set[int] = set()
 
     def pull(self, size: float, least: int) -> int:
         """Have lines for more than this size, and more than `least`; how many there can be."""
         if self.sizes[-1] > size and len(self.best) > least:
             return sys.maxsize
-        index, opened, total = self._index, self._opened, self.sizes[-1]
+        opened, total = self._opened, self.sizes[-1]
         for line in self._ranked:
-            message = index.last[line]
-            if message not in opened:
-                opened.add(message)
-                total += rough_tokens(index.chronicle.handles[message])
-            total += index.costs[line]
+            if line.last not in opened:
+                opened.add(line.last)
+                total += rough_tokens(self._handles[line.last])
+            total += line.cost
             self.best.append(line)
             self.sizes.append(total)
             if total > size and len(self.best) > least:
@@ -171,12 +171,11 @@ def words_of(index: HistoryIndex, entry: Entry) -> Iterable[int]:
     return index.words[message]
 
 
-def copied(index: HistoryIndex, chosen: Iterable[int]) -> Iterator[str]:
+def copied(chosen: Iterable[Line], handles: Sequence[str]) -> Iterator[str]:
     """These lines under the handles of their messages, in their old order."""
-    lines_of: dict[int, list[int]] = {}
+    lines_of: dict[int, list[Line]] = {}
     for line in chosen:
-        lines_of.setdefault(index.last[line], []).append(line)
-    for message in sorted(lines_of):
-        yield index.chronicle.handles[message]
-        yield from map(index.texts.__getitem__,
-                       sorted(lines_of[message], key=index.places.__getitem__))
+        lines_of.setdefault(line.last, []).append(line)
+    for message, lines in sorted(lines_of.items()):
+        yield handles[message]
+        yield from (line.text for line in sorted(lines, key=attrgetter("place")))

@@ -3,9 +3,8 @@
 The digest chooses lines by the identifiers in them, so it would ask at each compression
 what it has asked before. The answers are facts about messages that never change: they
 are kept here, beside the history, and grow with it. A line that stands in many messages
-is kept once and belongs to the newest of them. Lines and words are numbers; what is
-known of a number stands in a list a fact, which can be read a hundred thousand times in
-a few milliseconds.
+is kept once and belongs to the newest of them. Words are numbers; what is known of a
+number stands in a list a fact.
 
 It is a cache and nothing else: an index made anew equals one that has grown with the
 history, so no record has to tell of it. What is left out: what a word or a line is
@@ -16,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 
 from ..messages import Call, Message, calls_of, text_of
@@ -36,15 +36,33 @@ def rough_tokens(text: str) -> float:
     return 1 + breaks + (len(text.encode("utf-8", "surrogatepass")) - breaks) / BYTES_A_TOKEN
 
 
+@dataclass(eq=False, slots=True)
+class Line:
+    """A line of a history, which is kept once.
+
+    `number`: so many came before it. `words` (numbers, each once), `shows` (those of them
+    that it has in their surroundings), `kind` (of `units`), `cost` (tokens, roughly), `quote`
+    (the chance that it is quoted as a whole), `last` (the newest message that has it),
+    `place` (which of its lines).
+    """
+
+    number: int
+    text: str
+    words: tuple[int, ...]
+    shows: tuple[int, ...]
+    kind: int
+    cost: float
+    quote: int
+    last: int = -1
+    place: int = 0
+
+
 class HistoryIndex:
     """Lines, words, calls and files of a history. All lists grow, none is changed by others.
 
-    By message: `lines` (numbers, in order), `words` (each once), `sizes` (tokens, roughly),
-    `telling` (the lines, each once, that show a word or are likelier than a plain one to be
-    quoted).
-    By line: `texts`, `words_in` (numbers, each once), `shows` (those of them that it has in
-    their surroundings), `kinds`, `costs` (tokens, roughly), `last` (the newest message that
-    has it), `places` (which of its lines), `quotes` (the chance that it is quoted as a whole).
+    By message: `lines` (in order), `words` (each once), `sizes` (tokens, roughly), `telling`
+    (the lines, each once, that show a word or are likelier than a plain one to be quoted).
+    By text: `known` (its line).
     By word: `names`, `used` (how many assistant messages have it), `read` (how many others,
     and `seen` in how many lines of these), `newest` (the newest message that has it),
     `home` (the newest line that shows it); what it is worth is in `worths`.
@@ -55,27 +73,19 @@ class HistoryIndex:
         self._history = history
         self.chronicle = Chronicle(history)
         self.work = Work(self.chronicle)
-        self.lines: list[tuple[int, ...]] = []
+        self.lines: list[tuple[Line, ...]] = []
         self.words: list[tuple[int, ...]] = []
         self.sizes: list[float] = []
-        self.telling: list[tuple[int, ...]] = []
-        self.texts: list[str] = []
-        self.words_in: list[tuple[int, ...]] = []
-        self.shows: list[tuple[int, ...]] = []
-        self.kinds: list[int] = []
-        self.costs: list[float] = []
-        self.last: list[int] = []
-        self.places: list[int] = []
-        self.quotes: list[int] = []
+        self.telling: list[tuple[Line, ...]] = []
+        self.known: dict[str, Line] = {}
         self.names: list[str] = []
         self.used: list[int] = []
         self.read: list[int] = []
         self.seen: list[int] = []
         self.newest: list[int] = []
-        self.home: list[int] = []
+        self.home: dict[int, Line] = {}
         self.worths = Worths(self.names, self.used, self.read, self.seen, self.newest)
         self.others = 0  # messages that are not the assistant's
-        self._line_numbers: dict[str, int] = {}
         self._word_numbers: dict[str, int] = {}
         self._recently: dict[int, None] = {}        # words that the assistant used, newest last
         self._asked: Counter[Hashable] = Counter()  # calls, by what equal ones have alike
@@ -110,62 +120,54 @@ class HistoryIndex:
 
     def _take_words(self, index: int, message: Message) -> None:
         mine = message["role"] == "assistant"
-        numbers = self._lines(message)
-        self.lines.append(numbers)
-        self.sizes.append(sum(map(self.costs.__getitem__, numbers)))
+        lines = self._lines_of(message)
+        self.lines.append(lines)
+        self.sizes.append(sum([line.cost for line in lines]))
         self.others += not mine
-        for place, number in enumerate(numbers):
-            if self.last[number] != index:
-                self.last[number], self.places[number] = index, place
-        held, shown = dict[int, int](), dict[int, int]()
-        for number in filter(self.words_in.__getitem__, numbers):
-            for word in self.words_in[number]:
-                held[word] = number
-            for word in self.shows[number] if self.kinds[number] != BARE else ():
-                shown[word] = number
+        held, shown = dict[int, Line](), dict[int, Line]()
+        for place, line in enumerate(lines):
+            if line.last != index:
+                line.last, line.place = index, place
+            for word in line.words:
+                held[word] = line
+            for word in line.shows if line.kind != BARE else ():
+                shown[word] = line
         counts = self.used if mine else self.read
-        for word, number in held.items():
+        for word, line in held.items():
             if word in shown or not self.used[word] + self.read[word]:
-                self.home[word] = shown.get(word, number)
+                self.home[word] = shown.get(word, line)
             counts[word] += 1
             self.newest[word] = index
         if mine:
-            self._take_written(numbers, held)
+            self._take_written(lines, held)
         else:
-            for word in chain.from_iterable(map(self.words_in.__getitem__, numbers)):
+            for word in chain.from_iterable([line.words for line in lines]):
                 self.seen[word] += 1
         self.words.append(tuple(held))
         self.worths.grow(self.words, self.others)
         self.telling.append(tuple(dict.fromkeys([
-            number for number in numbers if self.quotes[number] > PLAIN_CHANCE
-            or self.shows[number] and self.kinds[number] != BARE])))
+            line for line in lines
+            if line.quote > PLAIN_CHANCE or line.shows and line.kind != BARE])))
 
-    def _take_written(self, lines: Iterable[int], words: Iterable[int]) -> None:
+    def _take_written(self, lines: Iterable[Line], words: Iterable[int]) -> None:
         for line in lines:
-            self.quotes[line] = QUOTES[self.kinds[line]][True]
+            line.quote = QUOTES[line.kind][True]
         for word in words:
             self._recently.pop(word, None)
             self._recently[word] = None
 
-    def _lines(self, message: Message) -> tuple[int, ...]:
-        """The numbers of the lines of a message, those new to the history included."""
-        texts, known = units(text_of(message)), self._line_numbers
+    def _lines_of(self, message: Message) -> tuple[Line, ...]:
+        """The lines of a message, those new to the history included."""
+        texts, known = units(text_of(message)), self.known
         for text in texts:
             if text not in known:
                 known[text] = self._new_line(text, "error" in message)
         return tuple(map(known.__getitem__, texts))
 
-    def _new_line(self, text: str, failed: bool) -> int:
-        self.texts.append(text)
-        self.words_in.append(self._words(text))
-        told = telling(text)
-        self.shows.append(self.words_in[-1] if told == text else self._words(told))
-        self.kinds.append(kind_of(text, failed))
-        self.costs.append(rough_tokens(text))
-        self.last.append(-1)
-        self.places.append(0)
-        self.quotes.append(QUOTES[self.kinds[-1]][False])
-        return len(self.texts) - 1
+    def _new_line(self, text: str, failed: bool) -> Line:
+        words, told, kind = self._words(text), telling(text), kind_of(text, failed)
+        return Line(len(self.known), text, words, words if told == text else self._words(told),
+                    kind, rough_tokens(text), QUOTES[kind][False])
 
     def _words(self, text: str) -> tuple[int, ...]:
         """The numbers of the words in a line, those new to the history included."""
@@ -174,7 +176,7 @@ class HistoryIndex:
             if word not in self._word_numbers:
                 self._word_numbers[word] = len(self.names)
                 self.names.append(word)
-                for facts in (self.used, self.read, self.seen, self.newest, self.home):
+                for facts in (self.used, self.read, self.seen, self.newest):
                     facts.append(0)
         return tuple(map(self._word_numbers.__getitem__, found))
 
