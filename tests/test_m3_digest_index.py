@@ -12,7 +12,7 @@ from mini_agent.compression.chances import (CHANCES, PLAIN_CHANCE, QUOTES, RARE,
                                             word_rarities, worth)
 from mini_agent.compression.chronicle import Chronicle, Work
 from mini_agent.compression.coverage import REACH, USED, candidates, choose
-from mini_agent.compression.index import HistoryIndex, Line
+from mini_agent.compression.index import HistoryIndex, HistoryLine
 from mini_agent.compression.units import (BARE, DEFINITION, FAULT, IMPORT, MAX_CHARS, PLAIN,
                                           kind_of, spans, telling, units)
 from mini_agent.extract import boxes, touched
@@ -31,7 +31,7 @@ def facts(index: HistoryIndex) -> object:
 
 def plain(value: object) -> object:
     """What something is made of, dictionaries in their order."""
-    if isinstance(value, Line):
+    if isinstance(value, HistoryLine):
         return value.number
     if isinstance(value, dict):
         return [(key, plain(one)) for key, one in value.items()]
@@ -200,7 +200,7 @@ class Choice(unittest.TestCase):
                              self.greedy(index, lines, 600))
 
     @staticmethod
-    def greedy(index: HistoryIndex, lines: list[Line], room: float) -> list[Line]:
+    def greedy(index: HistoryIndex, lines: list[HistoryLine], room: float) -> list[HistoryLine]:
         gains = index.worths.now(index.others)
         left, chosen = set(lines), []
         while left and room > 0:

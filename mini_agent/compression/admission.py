@@ -16,7 +16,7 @@ from typing import ClassVar
 from ..texts import Texts
 from ..words import rows_of
 from .coverage import choose
-from .index import HistoryIndex, Line
+from .index import HistoryIndex, HistoryLine
 from .scene import Scene
 from .shrink import error_code, shorten
 from .units import spans
@@ -110,7 +110,7 @@ def common_size(sizes: Sequence[int], excess: int) -> int:
 class Pieces:
     """A result in the units that can be kept of it. A piece is a number from 0."""
 
-    def __init__(self, content: str, lines: Sequence[Line], index: HistoryIndex) -> None:
+    def __init__(self, content: str, lines: Sequence[HistoryLine], index: HistoryIndex) -> None:
         self._content, self._lines, self._index = content, lines, index
         self._spans = list(spans(content))
         self.rows = len(rows_of(content))
@@ -123,7 +123,7 @@ class Pieces:
 
     def by_value(self, room: float) -> list[int]:
         """The ends, then the pieces that cover most for their size, the best first."""
-        places: dict[Line, int] = {}
+        places: dict[HistoryLine, int] = {}
         for at, line in enumerate(self._lines):
             places.setdefault(line, at)
         count = len(self._spans)

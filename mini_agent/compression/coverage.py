@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heapreplace
 
 from .chances import PLAIN_CHANCE, word_rarities
-from .index import HistoryIndex, Line
+from .index import HistoryIndex, HistoryLine
 from .rising import holds
 from .units import BARE
 
@@ -26,11 +26,12 @@ REACH = 4      # so many times the room of what is kept are the newest lines loo
 USED = 2_000   # words; of those used last, the lines are looked at wherever they stand
 
 
-def choose(index: HistoryIndex, lines: Collection[Line], held: Iterable[int], room: float, *,
-           value: str = "chances", coverage: bool = True, heading: int = HEADING) -> list[Line]:
+def choose(index: HistoryIndex, lines: Collection[HistoryLine], held: Iterable[int],
+           room: float, *, value: str = "chances", coverage: bool = True,
+           heading: int = HEADING) -> list[HistoryLine]:
     """The best of these lines, in the order of `ranked`: about `room` tokens together with
     the headings of their messages."""
-    chosen: list[Line] = []
+    chosen: list[HistoryLine] = []
     opened: set[int] = set()
     if room > 0:
         for line in ranked(index, lines, held, value=value, coverage=coverage, heading=heading):
@@ -42,9 +43,9 @@ def choose(index: HistoryIndex, lines: Collection[Line], held: Iterable[int], ro
     return chosen
 
 
-def ranked(index: HistoryIndex, lines: Collection[Line], held: Iterable[int], *,
+def ranked(index: HistoryIndex, lines: Collection[HistoryLine], held: Iterable[int], *,
            value: str = "chances", coverage: bool = True, heading: int = HEADING,
-           ) -> Iterator[Line]:
+           ) -> Iterator[HistoryLine]:
     """Lines, the best first, each chosen when it is asked for.
 
     `held` are the words that are kept anyway; without `coverage` a word counts again in
@@ -54,7 +55,7 @@ def ranked(index: HistoryIndex, lines: Collection[Line], held: Iterable[int], *,
               else index.worths.now(index.others))
     for word in held:
         worths[word] = 0
-    heap: list[tuple[float, int, Line]] = []
+    heap: list[tuple[float, int, HistoryLine]] = []
     for line in lines:
         gain = line.quote
         for word in line.shows:
@@ -81,7 +82,7 @@ def ranked(index: HistoryIndex, lines: Collection[Line], held: Iterable[int], *,
             worths[word] = 0
 
 
-def candidates(index: HistoryIndex, covered: Sequence[int], room: float) -> list[Line]:
+def candidates(index: HistoryIndex, covered: Sequence[int], room: float) -> list[HistoryLine]:
     """The lines of these messages (rising) that are worth a look.
 
     All telling ones of the newest messages, and of older ones those that have a word which

@@ -20,7 +20,7 @@ from typing import ClassVar
 from ..messages import groups, text_of, user
 from .coverage import candidates, ranked
 from .digest_card import card
-from .index import HistoryIndex, Line, rough_tokens
+from .index import HistoryIndex, HistoryLine, rough_tokens
 from .scene import Scene
 from .view import Change, Entry, View
 
@@ -136,8 +136,8 @@ class _Lines:
     """The best lines, as far as they were asked for; `sizes`: about how large a digest is
     with none of them, with the first, the first two ..."""
 
-    def __init__(self, handles: Sequence[str], ranked: Iterator[Line], above: float) -> None:
-        self.best: list[Line] = []
+    def __init__(self, handles: Sequence[str], ranked: Iterator[HistoryLine], above: float) -> None:
+        self.best: list[HistoryLine] = []
         self.sizes = [above]
         self._handles, self._ranked = handles, ranked
         self._opened: set[int] = set()
@@ -171,9 +171,9 @@ def words_of(index: HistoryIndex, entry: Entry) -> Iterable[int]:
     return index.words[message]
 
 
-def copied(chosen: Iterable[Line], handles: Sequence[str]) -> Iterator[str]:
+def copied(chosen: Iterable[HistoryLine], handles: Sequence[str]) -> Iterator[str]:
     """These lines under the handles of their messages, in their old order."""
-    lines_of: dict[int, list[Line]] = {}
+    lines_of: dict[int, list[HistoryLine]] = {}
     for line in chosen:
         lines_of.setdefault(line.last, []).append(line)
     for message, lines in sorted(lines_of.items()):

@@ -37,7 +37,7 @@ def rough_tokens(text: str) -> float:
 
 
 @dataclass(eq=False, slots=True)
-class Line:
+class HistoryLine:
     """A line of a history, which is kept once.
 
     `number`: so many came before it. `words` (numbers, each once), `shows` (those of them
@@ -73,17 +73,17 @@ class HistoryIndex:
         self._history = history
         self.chronicle = Chronicle(history)
         self.work = Work(self.chronicle)
-        self.lines: list[tuple[Line, ...]] = []
+        self.lines: list[tuple[HistoryLine, ...]] = []
         self.words: list[tuple[int, ...]] = []
         self.sizes: list[float] = []
-        self.telling: list[tuple[Line, ...]] = []
-        self.known: dict[str, Line] = {}
+        self.telling: list[tuple[HistoryLine, ...]] = []
+        self.known: dict[str, HistoryLine] = {}
         self.names: list[str] = []
         self.used: list[int] = []
         self.read: list[int] = []
         self.seen: list[int] = []
         self.newest: list[int] = []
-        self.home: dict[int, Line] = {}
+        self.home: dict[int, HistoryLine] = {}
         self.worths = Worths(self.names, self.used, self.read, self.seen, self.newest)
         self.others = 0  # messages that are not the assistant's
         self._word_numbers: dict[str, int] = {}
@@ -124,7 +124,7 @@ class HistoryIndex:
         self.lines.append(lines)
         self.sizes.append(sum([line.cost for line in lines]))
         self.others += not mine
-        held, shown = dict[int, Line](), dict[int, Line]()
+        held, shown = dict[int, HistoryLine](), dict[int, HistoryLine]()
         for place, line in enumerate(lines):
             if line.last != index:
                 line.last, line.place = index, place
@@ -149,14 +149,14 @@ class HistoryIndex:
             line for line in lines
             if line.quote > PLAIN_CHANCE or line.shows and line.kind != BARE])))
 
-    def _take_written(self, lines: Iterable[Line], words: Iterable[int]) -> None:
+    def _take_written(self, lines: Iterable[HistoryLine], words: Iterable[int]) -> None:
         for line in lines:
             line.quote = QUOTES[line.kind][True]
         for word in words:
             self._recently.pop(word, None)
             self._recently[word] = None
 
-    def _lines_of(self, message: Message) -> tuple[Line, ...]:
+    def _lines_of(self, message: Message) -> tuple[HistoryLine, ...]:
         """The lines of a message, those new to the history included."""
         texts, known = units(text_of(message)), self.known
         for text in texts:
@@ -164,10 +164,11 @@ class HistoryIndex:
                 known[text] = self._new_line(text, "error" in message)
         return tuple(map(known.__getitem__, texts))
 
-    def _new_line(self, text: str, failed: bool) -> Line:
+    def _new_line(self, text: str, failed: bool) -> HistoryLine:
         words, told, kind = self._words(text), telling(text), kind_of(text, failed)
-        return Line(len(self.known), text, words, words if told == text else self._words(told),
-                    kind, rough_tokens(text), QUOTES[kind][False])
+        shows = words if told == text else self._words(told)
+        return HistoryLine(len(self.known), text, words, shows, kind, rough_tokens(text),
+                           QUOTES[kind][False])
 
     def _words(self, text: str) -> tuple[int, ...]:
         """The numbers of the words in a line, those new to the history included."""
