@@ -52,10 +52,19 @@ class Marks(unittest.TestCase):
         for text in ("<pin>no end", "< pin>x</pin>", "<pinned>x</pinned>"):
             self.assertEqual(list(marks(0, user(text))), [])
 
+    def test_what_a_mark_has_set_can_be_marked_again(self) -> None:
+        """A sub-agent is told the pins of its parent as marks, in quotes of either kind."""
+        for mark in ("<pin protect='a \"b\".txt'>x</pin>", "<pin protect=\"it's.txt\">x</pin>",
+                     "<pin kind='parameter'> y\n</pin>", "<pin protect='c/*'></pin>"):
+            (pin, wrong), = marks(0, user(mark))
+            again = marks(0, user(marked(pin.text, pin.kind, pin.protect)))
+            self.assertEqual([(pin, "")], list(again))
+            self.assertEqual("", wrong)
+
     def test_a_pin_that_no_mark_can_say_is_refused(self) -> None:
         """A task file's pin becomes a mark, so it must not end it."""
         self.assertEqual(marked("a", protect="x/*"), '<pin kind="constraint" protect="x/*">a</pin>')
-        for text, protect in (("a</pin>b", ""), ("a", 'x"y'), ("a", "x>y<"), ("", "")):
+        for text, protect in (("a</pin>b", ""), ("a", "'x\"y"), ("a", "x>y<"), ("", "")):
             with self.assertRaises(UsageError):
                 marked(text, protect=protect)
 

@@ -272,6 +272,19 @@ class EndingTest(NurseryTest):
         self.assertEqual(["BAD_ARGUMENTS", "WRITE_NOT_GIVEN", "CHILD_MODEL_ERROR"],
                          [told["code"] for told in payloads(records, "tool_result")])
 
+    def test_a_grandchild_gets_no_more_steps_and_tokens_than_its_parent(self) -> None:
+        """More is refused; where nothing is said it gets what its parent has."""
+        middle = script({"tool_calls": [delegate(budget={"steps": 8}), delegate(
+            budget={"tokens": 60_001}), delegate(), delegate(budget={"steps": 1, "seconds": 9})]}, END)
+        self.real(asked(delegate(tools=["delegate"], budget={"steps": 7, "tokens": 60_000}), middle),
+                  END, limits=ChildLimits(depth=2))
+        records = read_trace(self.run_folder / "children" / "1.jsonl").records
+        self.assertEqual(["BAD_ARGUMENTS"] * 2 + ["CHILD_MODEL_ERROR"] * 2, [
+            told["code"] for told in payloads(records, "tool_result")])
+        self.assertEqual([{"steps": 7, "tokens": 60_000, "seconds": 600.0},
+                          {"steps": 1, "tokens": 60_000, "seconds": 9}],
+                         [told["budget"] for told in payloads(records, "subagent_start")])
+
 
 class CommandTest(NurseryTest):
     """`mini-agent child`, by hand: one line in, one line out."""

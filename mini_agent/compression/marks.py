@@ -26,7 +26,8 @@ def marked(text: str, kind: str = "constraint", protect: str = "") -> str:
 
     `UsageError` where it would end too soon or would not be one.
     """
-    glob = f' protect="{protect}"' if protect else ""
+    quote = "'" if '"' in protect else '"'
+    glob = f" protect={quote}{protect}{quote}" if protect else ""
     mark = f'<pin kind="{kind}"{glob}>{text}</pin>'
     found = [pin for pin, wrong in marks(0, {"role": "user", "content": mark}) if not wrong]
     if found != [Pin(0, text.strip(), kind, protect)]:

@@ -118,7 +118,8 @@ def run_request(request: Mapping[str, Any]) -> Ending:
         request["tools"], writes=request["writes"],
         protect=[pin["protect"] for pin in request["pins"] if pin["protect"]],
         steps=request["steps"], tokens=request["tokens"], is_child=True,
-        children=ChildLimits(depth=request["depth"]) if NAME in request["tools"] else None)
+        children=ChildLimits(depth=request["depth"]).within(request["steps"], request["tokens"])
+        if NAME in request["tools"] else None)
     with TraceFile(trace) as file:
         setup = Setup(Path(request["workspace"]), model_of(request["model"], texts), grant,
                       sinks=[file, tally], extra=[give_up])

@@ -9,7 +9,7 @@ to it by words alone. What this module leaves out: running it (`crew.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -40,6 +40,10 @@ class ChildLimits:
     seconds: float = 600.0
     report_chars: int = 4_000
     batch_chars: int = 16_000
+
+    def within(self, steps: int, tokens: int) -> ChildLimits:
+        """The same for the children of one that has so many itself: none of them gets more."""
+        return replace(self, steps=min(self.steps, steps), tokens=min(self.tokens, tokens))
 
     def chars(self, children: int, window: int | None) -> int:
         """Characters of a report where so many come together: a quarter of the window at
