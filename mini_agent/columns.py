@@ -58,20 +58,25 @@ def words(part: str) -> list[str]:
 def fitted(text: str, columns: int) -> str:
     """One line in at most so many columns; where it is cut, it ends in `...`."""
     text = text[:len(text) - len(text.lstrip(" "))] + " ".join(text.split())
-    if width(text) <= columns:
-        return text
-    while text and width(text) > columns - 3:
-        text = text[:-1]
-    return text.rstrip() + "..."
+    return text if _begun(text, columns) == text else _begun(text, columns - 3).rstrip() + "..."
 
 
 def named(name: str, columns: int) -> str:
     """A name in at most so many columns; of a longer path the end, which tells it apart."""
     if "/" not in name or width(name) <= columns:
         return fitted(name, columns)
-    while width(name) > columns - 3:
-        name = name[1:]
-    return "..." + name
+    return "..." + _begun(name[::-1], columns - 3)[::-1]
+
+
+def _begun(text: str, columns: int) -> str:
+    """As much of the beginning of a line as takes at most so many columns."""
+    if text.isascii():
+        return text[:max(0, columns)]
+    for at, letter in enumerate(text):
+        columns -= width(letter)
+        if columns < 0:
+            return text[:at]
+    return text
 
 
 def hung(text: str, columns: int | None, indent: int = 4) -> Iterator[str]:

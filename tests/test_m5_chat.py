@@ -10,11 +10,12 @@ import struct
 import termios
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from mini_agent.chat.keyboard import Keyboard, Lines
 from mini_agent.chat.screen import Screen, Style, joined, style_of
 from mini_agent.chat.wrap import Wrap, wrapped
-from mini_agent.columns import fitted, width
+from mini_agent.columns import fitted, is_wide, named, width
 from mini_agent.errors import ModelError, UsageError
 from mini_agent.hostile import exposed
 from mini_agent.interrupts import Interrupts
@@ -88,6 +89,17 @@ class Screens(unittest.TestCase):
         """Also where a line is cut."""
         self.assertEqual((2, 1, 0), (width("漢"), width("é"), width("\u0301")))
         self.assertEqual("漢字...", fitted("漢字漢字漢字", 8))
+        self.assertEqual("...e\u0301/b", named("/漢/e\u0301/b", 6))
+
+    def test_a_long_text_is_looked_at_as_far_as_it_is_shown_and_once(self) -> None:
+        """The row of a call that writes a whole Chinese file, and a word that comes in letters."""
+        with mock.patch("mini_agent.columns.width", wraps=width) as looked:
+            self.assertEqual(38 * "漢" + "...", fitted(10_000 * "漢", 80))
+        self.assertLess(looked.call_count, 100)
+        wrap = Wrap()
+        with mock.patch("mini_agent.chat.wrap.is_wide", wraps=is_wide) as looked:
+            self.assertEqual({""}, {wrap.feed("a", 80) for _ in range(1_000)})
+        self.assertEqual((1_000, 1_000 * "a"), (looked.call_count, wrap.end(80)))
 
     def test_a_status_keeps_what_matters_most(self) -> None:
         """Parts that do not fit are left out, the later ones first."""

@@ -26,12 +26,14 @@ class Wrap:
 
     def feed(self, text: str, columns: int) -> str:
         """What can be written now."""
-        text = self._held + text
-        end = len(text)
+        end = len(text)  # of the words in it that are whole; in what is held back no word ends
         while end and not (text[end - 1] in " \t\n" or is_wide(text[end - 1])):
             end -= 1
-        self._held = text[end:]
-        return "".join(self._part(part, columns) for part in _PART.findall(text[:end]))
+        if not end:
+            self._held += text
+            return ""
+        whole, self._held = self._held + text[:end], text[end:]
+        return "".join(self._part(part, columns) for part in _PART.findall(whole))
 
     def end(self, columns: int) -> str:
         """What was held back; text and line are over."""
