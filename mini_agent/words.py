@@ -45,13 +45,13 @@ def words(text: str) -> Iterator[str]:
     sentence a path begins. The rule is that of the evidence measure, so that all parts
     mean the same.
     """
-    for match in WORD.finditer(text):
-        word = match.group().rstrip(".")
-        if not MIN_WORD <= len(word) <= MAX_WORD or not _TELLING.search(word):
-            continue
-        if word.isdigit() and len(word) < 4:
-            continue
+    for word in filter(_tells, WORD.findall(text)):
         yield word[:MAX_HAN] if word[0] >= "\u3400" else word
+
+
+def _tells(word: str) -> bool:
+    return (MIN_WORD <= len(word) <= MAX_WORD and _TELLING.search(word) is not None
+            and not (word.isdigit() and len(word) < 4))
 
 
 def stands_at(word: str, text: str, at: int) -> bool:
@@ -69,13 +69,12 @@ def stands_at(word: str, text: str, at: int) -> bool:
 
 
 @lru_cache(STRETCHES)
-def names(stretch: str) -> frozenset[str]:
+def names(stretch: str) -> tuple[str, ...]:
     """The `pieces` of a short text without blanks that are `words`, and no general knowledge.
 
     Kept for a while: lines are many, but they are made of the same again and again.
     """
-    return frozenset(piece for piece in pieces(stretch)
-                     if piece not in GENERAL and piece in words(piece))
+    return tuple(piece for piece in pieces(stretch) if _tells(piece) and piece not in GENERAL)
 
 
 def pieces(text: str) -> set[str]:

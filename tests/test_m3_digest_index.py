@@ -18,7 +18,7 @@ from mini_agent.compression.units import (BARE, DEFINITION, FAULT, IMPORT, MAX_C
 from mini_agent.extract import boxes, touched
 from mini_agent.messages import Message, assistant, call, groups, text_of, tool_result, user
 from mini_agent.texts import Texts
-from mini_agent.words import rows_of
+from mini_agent.words import GENERAL, names, rows_of, words
 
 from .histories import random_messages
 from .test_m3_digest import session
@@ -128,6 +128,15 @@ class Index(unittest.TestCase):
 
 class Units(unittest.TestCase):
     """A text in pieces that can be copied."""
+
+    def test_the_names_in_the_stretches_of_a_text_are_its_words(self) -> None:
+        """In each message of 100 random sessions, but for what is general knowledge."""
+        for seed in range(100):
+            for message in random_messages(random.Random(seed)):
+                text = text_of(message)
+                self.assertEqual({name for stretch in text.split() for name in names(stretch)},
+                                 {word for word in words(text) if word not in GENERAL}
+                                 | {run[:24] for run in re.findall("[\u3400-\u9fff]{201,}", text)})
 
     def test_units_stand_in_the_text_in_order_and_within_bounds(self) -> None:
         """On random texts; a long line comes in pieces, a word alone stays with a neighbour."""

@@ -121,6 +121,8 @@ class HistoryIndex:
     def _take_words(self, index: int, message: Message) -> None:
         mine = message["role"] == "assistant"
         lines = self._lines_of(message)
+        for facts in (self.used, self.read, self.seen, self.newest):
+            facts.extend([0] * (len(self.names) - len(facts)))
         self.lines.append(lines)
         self.sizes.append(sum([line.cost for line in lines]))
         self.others += not mine
@@ -177,8 +179,6 @@ class HistoryIndex:
             if word not in self._word_numbers:
                 self._word_numbers[word] = len(self.names)
                 self.names.append(word)
-                for facts in (self.used, self.read, self.seen, self.newest):
-                    facts.append(0)
         return tuple(map(self._word_numbers.__getitem__, found))
 
 
