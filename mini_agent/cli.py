@@ -13,6 +13,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -45,7 +46,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     """The options. `argparse` leaves a REQUEST behind options over (`resume TRACE --yes X`)."""
     parser = make_parser()
     if arguments and not arguments[0].startswith("-") and arguments[0] not in parser.commands:
-        raise _no_command(arguments[0], parser.commands)
+        raise _no_command(arguments, parser.commands)
     options, left = parser.parse_known_args(arguments)
     if len(left) == 1 and not left[0].startswith("-") and getattr(options, "request", "") is None:
         options.request = left[0]
@@ -65,12 +66,14 @@ def is_request(arguments: Sequence[str]) -> bool:
     return bool(first) and (not first.isascii() or len(first.split()) > 1)
 
 
-def _no_command(word: str, known: Iterable[str]) -> UsageError:
-    """Why a single word is nothing to do: mostly it is mistyped, and a request costs money."""
+def _no_command(given: Sequence[str], known: Iterable[str]) -> UsageError:
+    """Why a first word is nothing to do: mostly it is mistyped, and a request costs money."""
+    word, said = given[0], takewhile(lambda one: not one.startswith("-"), given)
     close = difflib.get_close_matches(word, known, n=2)
     meant = f"did you mean {' or '.join(close)}?" if close else "mini-agent --help lists them"
     return UsageError(f"no command {word!r}", place="COMMAND", value=word, remedy=(
-        f"{meant}; as a request to a model: mini-agent chat {shlex.quote(word)}"))
+        f"{meant}; as a request to a model: mini-agent chat "
+        f"{shlex.quote(word if close else ' '.join(said))}"))
 
 
 def guarded(run: Callable[[], int]) -> int:

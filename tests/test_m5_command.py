@@ -152,13 +152,16 @@ class Once(Case):
                                     (["--help"], False)):
             self.assertEqual(expected, is_request(arguments), arguments)
 
-    def test_a_single_word_is_refused_with_both_remedies(self) -> None:
-        """The commands that are near it, and how it can be said to a model all the same."""
-        for word, remedy in (
+    def test_a_first_word_is_refused_with_both_remedies(self) -> None:
+        """The commands that are near it, and how all can be said to a model all the same."""
+        for words, remedy in (
                 ("hi", "mini-agent --help lists them; as a request to a model: mini-agent chat hi"),
+                ("fix this please", "mini-agent --help lists them; as a request to a model: "
+                 "mini-agent chat 'fix this please'"),
                 ("comapre", "did you mean compare?; as a request to a model: mini-agent chat comapre"),
                 ("ru*", "did you mean run?; as a request to a model: mini-agent chat 'ru*'")):
-            done = self.run_agent(word)
+            done = self.run_agent(*words.split())
+            word = words.split()[0]
             self.assertEqual((2, "", f"mini-agent: COMMAND: no command {word!r}; {remedy}\n"),
                              (done.returncode, done.stdout, done.stderr))
         with FakeServer(said("Hello.")) as server:
