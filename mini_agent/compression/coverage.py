@@ -55,16 +55,17 @@ def ranked(index: HistoryIndex, lines: Collection[HistoryLine], held: Iterable[i
               else index.worths.now(index.others))
     for word in held:
         worths[word] = 0
-    heap: list[tuple[float, int, HistoryLine]] = []
+    heap: list[tuple[float, int]] = []
     for line in lines:
         gain = line.quote
         for word in line.shows:
             gain += worths[word]
-        heap.append((-gain / line.cost, line.number, line))
+        heap.append((-gain / line.cost, line.number))
     heapify(heap)
     opened: set[int] = set()
     while heap:
-        before, number, line = heap[0]
+        before, number = heap[0]
+        line = index.numbered[number]
         gain = line.quote
         for word in line.shows:
             gain += worths[word]
@@ -73,7 +74,7 @@ def ranked(index: HistoryIndex, lines: Collection[HistoryLine], held: Iterable[i
             continue
         now = -gain / (line.cost + (0 if line.last in opened else heading))
         if now != before:
-            heapreplace(heap, (now, number, line))
+            heapreplace(heap, (now, number))
             continue
         heappop(heap)
         yield line

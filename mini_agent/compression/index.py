@@ -62,7 +62,7 @@ class HistoryIndex:
 
     By message: `lines` (in order), `words` (each once), `sizes` (tokens, roughly), `telling`
     (the lines, each once, that show a word or are likelier than a plain one to be quoted).
-    By text: `known` (its line).
+    By line: `numbered`, and by its text: `known`.
     By word: `names`, `used` (how many assistant messages have it), `read` (how many others,
     and `seen` in how many lines of these), `newest` (the newest message that has it),
     `home` (the newest line that shows it); what it is worth is in `worths`.
@@ -77,6 +77,7 @@ class HistoryIndex:
         self.words: list[tuple[int, ...]] = []
         self.sizes: list[float] = []
         self.telling: list[tuple[HistoryLine, ...]] = []
+        self.numbered: list[HistoryLine] = []
         self.known: dict[str, HistoryLine] = {}
         self.names: list[str] = []
         self.used: list[int] = []
@@ -164,6 +165,7 @@ class HistoryIndex:
         for text in texts:
             if text not in known:
                 known[text] = self._new_line(text, "error" in message)
+                self.numbered.append(known[text])
         return tuple(map(known.__getitem__, texts))
 
     def _new_line(self, text: str, failed: bool) -> HistoryLine:
