@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 import unittest
 from typing import Any
 
+from mini_agent.assembly import Grant, Kit, Setup
 from mini_agent.errors import TaskFileError
-from mini_agent.messages import pairing_faults
+from mini_agent.messages import Message, call, pairing_faults
+from mini_agent.models.scripted import ScriptedModel
 from mini_agent.subagents.orders import ChildLimits
 from mini_agent.tasks import load_task
-from mini_agent.trace import Record, read_trace
+from mini_agent.texts import Texts
+from mini_agent.tools import NAMES
+from mini_agent.trace import Record, Tracer, read_trace
+from mini_agent.waiting import WaitingTools
 
 from .nursery import LATE, NurseryTest, delegate
 from .support import ROOT, payloads
@@ -284,6 +290,51 @@ class EndingTest(NurseryTest):
         self.assertEqual([{"steps": 7, "tokens": 60_000, "seconds": 600.0},
                           {"steps": 1, "tokens": 60_000, "seconds": 9}],
                          [told["budget"] for told in payloads(records, "subagent_start")])
+
+
+class GrantTest(NurseryTest):
+    """What stands in a grant is what an agent has, and the most that it can hand on."""
+
+    def test_an_agent_has_what_its_grant_says_and_can_give_no_more(self) -> None:
+        """Tools, paths, budgets and generations of random grants, with and without a person."""
+        dice, texts = random.Random(4), Texts()
+        for _ in range(60):
+            grant = Grant(dice.sample(NAMES, dice.randrange(len(NAMES))), dice.random() < .5,
+                          dice.choice([None, (), ("a", "b/c.txt")]), dice.choice([(), ("a/x*",)]),
+                          children=dice.choice([None, ChildLimits(dice.randrange(1, 4)).within(
+                              dice.randrange(1, 90), 10**dice.randrange(1, 8))]))
+            asked_for = dice.choice([None, lambda tool, arguments: None])
+            kit = Kit(Setup(self.workspace, ScriptedModel([], (), texts), grant, permit=asked_for),
+                      texts, Tracer(), "t", history=[], folder=self.workspace / "a" / "t.d")
+            tools = kit.tools(None)
+            told = {tool["name"]: tool for tool in tools.declarations()}
+            own = [name for name in NAMES if name in grant.tools and name != "skill"]
+            crew = [] if grant.children is None else ["delegate", "read_child"]
+            self.assertEqual([*own, *crew], [*told])
+            if "run_command" in own:
+                self.assertEqual(grant.shell, kit.texts("tool_run_command_or_shell") == told[
+                    "run_command"]["description"])
+            if grant.children is not None:
+                given = [name for name in own if name != "run_command" or asked_for is None]
+                deeper = ["delegate"] if grant.children.depth > 1 else []
+                asks = told["delegate"]["parameters"]["properties"]
+                self.assertEqual([*given, *deeper], asks["tools"]["items"]["enum"])
+                self.assertEqual((grant.children.steps, grant.children.tokens), tuple(
+                    asks["budget"]["properties"][name]["maximum"] for name in ("steps", "tokens")))
+            for path in ("a/y", "b/c.txt", "b/d", "a/x1", "a/t.d/y", "a/t.jsonl"):
+                closed = path.startswith("a/t") or path == "a/x1" and grant.protect
+                free = grant.writes is None or path != "b/d" and grant.writes
+                if "write_file" in own:
+                    self.assertEqual(
+                        "PROTECTED_PATH" if closed else None if free else "WRITE_NOT_GIVEN",
+                        self.written(tools, path), (grant, path))
+
+    def written(self, tools: WaitingTools, path: str) -> str | None:
+        """The code of the error that a write came to, None for none."""
+        results: list[Message] = []
+        tools.run_batch([call("c", "write_file", {"path": path, "content": "x"})], 0, results.append)
+        error: dict[str, str] = results[0].get("error") or {}
+        return error.get("code")
 
 
 class CommandTest(NurseryTest):
