@@ -300,6 +300,14 @@ class PoliciesTest(FolderTest):
                             "unknown setting 'a'"),
                            ({"name": "x", "ladder": ladder, "trigger": "lots"},
                             "no trigger 'lots'"),
+                           ({"name": "x", "ladder": ladder, "trigger": .8}, "no trigger 0.8; give"),
+                           ({"name": "x", "ladder": ladder, "target": -16384}, "no trigger -16384"),
+                           ({"name": "x", "ladder": ladder, "trigger": f"{10**400}%"}, "no trigger"),
+                           ({"name": "x", "ladder": [{"strategy": "recall", "trigger": [1]}]},
+                            r"no trigger \[1\]"),
+                           ({"name": "x", "ladder": ladder, "user_share": 80}, "at most 1"),
+                           ({"name": "x", "ladder": [{"strategy": "admission", "settings": {
+                               "share": 1e308}}]}, r"share: 1e\+308 is too large; the default is"),
                            ({"name": "x", "ladder": ladder, "breaks": [11]}, "at most 9")):
             path.write_text(data if isinstance(data, str) else json.dumps(data))
             status, out, told = called("policies", path)

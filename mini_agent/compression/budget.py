@@ -18,9 +18,9 @@ from ..errors import UsageError
 FULL_WINDOW = 200_000  # the window for which the absolute numbers of policies are given
 MOST = 10**12          # tokens of a window that can be named
 HAND_MARGIN = 3_000    # by hand the margin is smaller: the user knows what comes
-_SHARE = re.compile(r"(\d+(?:\.\d+)?)%")
-_FREE = re.compile(r"-\s*(\d+)")
-_FREE_MIN = re.compile(r"-\s*min\(\s*(\d+)\s*,\s*max_output\s*\)")
+_SHARE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)%")
+_FREE = re.compile(r"-\s*(\d{1,12})")
+_FREE_MIN = re.compile(r"-\s*min\(\s*(\d{1,12})\s*,\s*max_output\s*\)")
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,10 @@ def tokens_at(trigger: str | int, window: int, max_output: int | None = None,
               scale: bool = True) -> int:
     """The tokens of a trigger: number, "80%", "-16384", "-min(20000,max_output)"."""
     share = Budget(window, scale=scale).scaled
-    if isinstance(trigger, int):
+    if type(trigger) is int and trigger >= 0:
         return share(trigger)
+    if not isinstance(trigger, str):  # a file may say 0.8, or -16384 without the quotes
+        raise _no_trigger(trigger)
     if match := _SHARE.fullmatch(trigger):
         return int(window * float(match[1]) / 100)
     if match := _FREE.fullmatch(trigger):
@@ -100,8 +102,12 @@ def tokens_at(trigger: str | int, window: int, max_output: int | None = None,
     if match := _FREE_MIN.fullmatch(trigger):
         free = share(int(match[1]))
         return window - (free if max_output is None else min(free, max_output))
-    raise UsageError(f"no trigger {trigger!r}", place="trigger", value=trigger,
-                     remedy='give a number, "80%", "-16384" or "-min(20000,max_output)"')
+    raise _no_trigger(trigger)
+
+
+def _no_trigger(trigger: object) -> UsageError:
+    return UsageError(f"no trigger {trigger!r}", place="trigger", value=trigger,
+                      remedy='give a number, "80%", "-16384" or "-min(20000,max_output)"')
 
 
 def windows_of(text: str) -> tuple[int, ...]:

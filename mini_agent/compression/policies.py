@@ -18,7 +18,7 @@ from ..errors import UsageError
 from ..json_files import read_object
 from ..tools.schema import COUNT, OBJECT, TEXT, list_of, object_of
 from .admission import Admission
-from .budget import FULL_WINDOW, Budget, make_budget, tokens_at
+from .budget import FULL_WINDOW, MOST, Budget, make_budget, tokens_at
 from .catalogue import POLICIES
 from .clear import ToolResultClearing
 from .collapse import HardCollapse, StateCard
@@ -41,7 +41,7 @@ SCHEMA = object_of({  # triggers are of two kinds, which `tokens_at` knows
     "name": TEXT, "source": TEXT, "about": TEXT, "estimator": TEXT,
     "breaks": list_of({"type": "integer", "minimum": 1, "maximum": 9}),
     "trigger": {}, "target": {}, "reserve": COUNT, "margin": COUNT,
-    "protect_last": COUNT, "user_share": {"type": "number", "minimum": 0},
+    "protect_last": COUNT, "user_share": {"type": "number", "minimum": 0, "maximum": 1},
     **{name: {"type": "boolean"} for name in ("shorten_tail", "frozen", "scale", "stages")},
     "ladder": list_of(object_of({"strategy": TEXT, "trigger": {}, "settings": OBJECT},
                                 ("strategy",)))}, ("name", "ladder"))
@@ -216,9 +216,9 @@ def _set(target: Any, key: str, value: Any, place: str) -> Any:
             isinstance(old, float) and type(value) is int):
         raise UsageError(f"{value!r} is no {type(old).__name__}", place=f"{place}.{key}",
                          value=value, remedy=f"the default is {old!r}")
-    if isinstance(value, (int, float)) and value < 0:
-        raise UsageError(f"{value!r} is negative", place=f"{place}.{key}", value=value,
-                         remedy=f"the default is {old!r}")
+    if isinstance(value, (int, float)) and not 0 <= value <= MOST:
+        raise UsageError(f"{value!r} is {'negative' if value < 0 else 'too large'}",
+                         place=f"{place}.{key}", value=value, remedy=f"the default is {old!r}")
     return dataclasses.replace(target, **{key: value})
 
 
