@@ -147,15 +147,16 @@ class KeptUpTest(unittest.TestCase):
 class RepeatedTest(unittest.TestCase):
     """Calls that are equal are known without a look through the view."""
 
-    def test_a_call_is_repeated_if_an_equal_one_was_made(self):
+    def test_it_is_known_which_messages_have_an_equal_call(self):
         """Whatever the order of its arguments; numbers that are equal are alike."""
         history = [assistant("", [call("a", "read", {"path": "x", "n": 1, "at": [1]})])]
         index = HistoryIndex(history)
-        self.assertFalse(index.repeated(history[0]["tool_calls"][0]))
+        self.assertEqual(index.asked(history[0]["tool_calls"][0]), {0: 1})
         history.append(assistant("", [call("b", "read", {"at": [1], "n": 1.0, "path": "x"}),
                                       call("c", "read", {"path": "y"})]))
-        self.assertTrue(index.repeated(history[0]["tool_calls"][0]))
-        self.assertFalse(index.repeated(history[1]["tool_calls"][1]))
+        self.assertEqual(index.asked(history[0]["tool_calls"][0]), {0: 1, 1: 1})
+        self.assertEqual(index.asked(history[1]["tool_calls"][1]), {1: 1})
+        self.assertEqual(index.asked(call("d", "read", {"path": "z"})), {})
 
 
 if __name__ == "__main__":

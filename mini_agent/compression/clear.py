@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar
 
 from ..actions import described
@@ -133,16 +134,13 @@ def first_sentence(text: str) -> str:
 def same_before(view: View, scene: Scene, index: int) -> list[int]:
     """The results before `index` of calls in the view that are the same as its own."""
     history, wanted = scene.history, call_of(scene.history, index)
-    if wanted is None or not scene.index.repeated(wanted):
+    asked = {} if wanted is None else scene.index.asked(wanted)
+    if wanted is None or list(islice(asked.values(), 2)) == [1]:  # there is no other
         return []
-    name, arguments = wanted["name"], wanted["arguments"]
-    found: list[int | None] = []
-    for entry in view.entries:
-        if entry.stands_for and entry.stands_for[0] >= index:
-            break
-        for number, made in enumerate(entry.message.get("tool_calls", ())):
-            if made["name"] == name and made["arguments"] == arguments:
-                found.append(results_of(history, entry.stands_for[0])[number])
+    found = [results_of(history, entry.stands_for[0])[number]
+             for entry in view.entries if entry.stands_for and entry.stands_for[0] in asked
+             for number, made in enumerate(calls_of(entry.message))
+             if made["name"] == wanted["name"] and made["arguments"] == wanted["arguments"]]
     return [at for at in found if at is not None and at < index]
 
 

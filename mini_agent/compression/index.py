@@ -13,8 +13,7 @@ worth (`chances.py`), which lines are chosen (`coverage.py`).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -88,8 +87,8 @@ class HistoryIndex:
         self.worths = Worths(self.names, self.used, self.read, self.seen, self.newest)
         self.others = 0  # messages that are not the assistant's
         self._word_numbers: dict[str, int] = {}
-        self._recently: dict[int, None] = {}        # words that the assistant used, newest last
-        self._asked: Counter[Hashable] = Counter()  # calls, by what equal ones have alike
+        self._recently: dict[int, None] = {}            # words that the assistant used, newest last
+        self._asked: dict[Hashable, dict[int, int]] = {}  # calls, by what equal ones have alike
         self._asked_to = 0
 
     def __len__(self) -> int:
@@ -103,12 +102,14 @@ class HistoryIndex:
         self.chronicle.grow()
         return self
 
-    def repeated(self, made: Call) -> bool:
-        """Whether a call may have been made twice; where it is False it was not."""
+    def asked(self, made: Call) -> Mapping[int, int]:
+        """By message how many of its calls may be equal; of those left out none is."""
         for at in range(self._asked_to, len(self._history)):
-            self._asked.update(map(_likeness, calls_of(self._history[at])))
+            for call in calls_of(self._history[at]):
+                equal = self._asked.setdefault(_likeness(call), {})
+                equal[at] = equal.get(at, 0) + 1
         self._asked_to = len(self._history)
-        return self._asked[_likeness(made)] != 1
+        return self._asked.get(_likeness(made), {})
 
     def words_of(self, text: str) -> Iterator[int]:
         """The numbers of the words in a text of any size that some message has."""
