@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .compression.budget import FULL_WINDOW, Budget
+from .compression.budget import FULL_WINDOW, MOST, Budget
 from .compression.policies import (
-    Policy, budget_of, differing, find_policy, from_data, with_settings)
+    Policy, budget_of, differing, find_policy, from_data, own_policy, with_settings)
 from .errors import UsageError
 from .models.base import ANSWER_SHARE, longest_answer
 from .tasks import Task
@@ -83,10 +83,14 @@ def with_room(policy: Policy, window: int | None) -> Policy:
 
 
 def recorded(start: Mapping[str, Any], place: str) -> Governance:
-    """What governed the run that began with this `run_start`. Raises `UsageError`."""
+    """What governed the run that began with this `run_start`, which has all of it: no file is
+    read because a trace names one. Raises `UsageError`."""
     settings = {**start.get("policy", {"name": "none"})}
     name, window = settings.pop("name", "none"), settings.pop("window", None)
     data = settings.pop("file", None)
-    policy = find_policy(name) if data is None else from_data(data, place)
+    if window is not None and not (type(window) is int and 0 < window <= MOST):
+        raise UsageError(f"no window {window!r}", place=place, value=window,
+                         remedy="a window is a number of tokens")
+    policy = own_policy(name) if data is None else from_data(data, place)
     return governed_by(with_settings(policy, settings, place), window,
                        start.get("estimator", "runs"))

@@ -149,6 +149,7 @@ ESTIMATORS: tuple[str, ...] = tuple(_BY_NAME)
 
 def estimator(name: str = "runs") -> Estimator:
     """The estimator of that name, one of `ESTIMATORS`; else a UsageError."""
+    name = str(name)  # a record may have anything in its place
     if name in _BY_NAME:
         return _BY_NAME[name]
     close = difflib.get_close_matches(name, ESTIMATORS, cutoff=0.5) or ESTIMATORS

@@ -262,6 +262,13 @@ class Keeping(unittest.TestCase):
         self.assertLessEqual(made.tokens, 24_000)
         self.assertGreater(made.tokens, 8_000)
 
+    def test_by_hand_in_a_window_of_hardly_a_token_nothing_breaks(self) -> None:
+        """What cannot fit is said as ever, not as a division by nothing."""
+        for size in (1, 2, 3):
+            life = live(Case(tuple(session(2)), "digest_minimal", window=size,
+                             acts=((0, "compact", ()),)))
+            self.assertIn("raise the window", life.overflow)
+
     def test_a_batch_of_results_is_cut_to_one_size(self) -> None:
         """Thirty parallel results, each under the share of admission, fit together."""
         calls = [call(f"p{n}", "read_file", {"path": f"f{n}.py"}) for n in range(30)]

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import tempfile
 import unittest
 from collections import Counter
@@ -82,6 +83,30 @@ class TraceTest(unittest.TestCase):
         records[summary]["payload"]["entries"][0]["how"] = "retold"
         self.assertEqual([f"{summary + 1}: trace: an entry is 'retold', known is verbatim, "
                           "shortened, summary, attached"], self.findings(records))
+
+    def test_a_beginning_that_makes_no_sense_is_a_finding_and_reads_no_file(self):
+        """Whatever stands there for policy, window and estimator; of a policy's name, too."""
+        own = {"name": "published", "window": 1_200}
+        other = self.folder / "other.json"
+        os.mkfifo(other)  # its reader would wait for ever
+        for policy, says in (
+                ({**own, "window": 1e308}, "no window 1e+308"), ({**own, "window": True}, "no window"),
+                ({**own, "window": 10**400}, "no window 10"), ({**own, "window": "1k"}, "no window"),
+                ({**own, "name": str(other)}, "no policy"), ({**own, "name": [1]}, "no policy [1]"),
+                ({**own, "user_share": 1e308}, "too large"), ({**own, "file": 5}, "object"),
+                ({**own, "file": {"name": "x", "ladder": [], "user_share": 1e308}}, "at most 1"),
+                ({**own, "file": {"name": "x", "ladder": [], "reserve": "x"}}, "reserve must be"),
+                ({**own, "file": {"name": "x", "ladder": [], "trigger": .8}}, "no trigger 0.8")):
+            records = copy.deepcopy(self.records)
+            records[0]["payload"]["policy"] = policy
+            with self.subTest(says):
+                found = self.findings(records)[0]
+                self.assertIn("1: trace: laws and sizes cannot be checked: ", found)
+                self.assertIn(says, found)
+        records[0]["payload"] |= {"policy": own, "estimator": ["runs"]}
+        self.assertIn("no estimator is named", self.findings(records)[0])
+        status, _, told = mini_agent("why", self.folder / "t.jsonl", "error")
+        self.assertEqual((2, 1), (status, told.count("\n")), told)
 
     def test_a_view_that_did_not_get_smaller_breaks_the_third_law(self):
         """A change has to gain, whatever its record says."""

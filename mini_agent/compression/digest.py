@@ -52,7 +52,7 @@ class CoverageDigest:
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """The digest of all that may go, None where it would not be smaller."""
         window = scene.budget.window or UNKNOWN
-        goal = scene.goal or window * 3 // 4
+        goal = scene.goal or max(1, window * 3 // 4)
         room = int(self.digest * window * min(1.0, goal / (scene.budget.target or goal)))
         tail = tail_start(view, scene, goal - room)
         old = [at for at in range(tail) if not stays(view[at], scene)]

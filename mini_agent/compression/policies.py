@@ -16,7 +16,8 @@ from typing import Any
 
 from ..errors import UsageError
 from ..json_files import read_object
-from ..tools.schema import COUNT, OBJECT, TEXT, list_of, object_of
+from ..texts import Texts
+from ..tools.schema import COUNT, OBJECT, TEXT, faults, list_of, object_of
 from .admission import Admission
 from .budget import FULL_WINDOW, MOST, Budget, make_budget, tokens_at
 from .catalogue import POLICIES
@@ -103,13 +104,16 @@ def find_policy(name: str) -> Policy:
 
     `UsageError` with close names if there is none, or with the place in the file.
     """
-    if name.endswith(".json"):
-        return read_policy(Path(name))
+    return read_policy(Path(name)) if name.endswith(".json") else own_policy(name)
+
+
+def own_policy(name: str) -> Policy:
+    """The policy of this name in the catalogue. `UsageError` with close names if there is none."""
     for data in POLICIES:
         if data["name"] == name:
             return make_policy(data, "policy")
     raise UsageError(f"no policy {name!r}", place="policy", value=name,
-                     remedy=nearest(name, policy_names()))
+                     remedy=nearest(str(name), policy_names()))
 
 
 def read_policy(path: Path) -> Policy:
@@ -119,6 +123,8 @@ def read_policy(path: Path) -> Policy:
 
 def from_data(data: Mapping[str, Any], place: str) -> Policy:
     """A policy that is in no catalogue; a trace has its data, so that it can be had again."""
+    for _, wrong in faults(SCHEMA, data, Texts()):
+        raise UsageError(wrong, place=place, value=data, remedy="see mini-agent policies --json")
     policy = make_policy({"source": place, "about": "", **data}, place)
     for trigger in (policy.trigger, policy.target, *(rung.trigger for rung in policy.ladder)):
         if trigger is not None:
@@ -177,7 +183,7 @@ def with_settings(policy: Policy, settings: Mapping[str, Any], place: str) -> Po
 
 def plain(policy: Policy) -> Policy:
     """The policy as the catalogue or its file has it, without what was set for a session."""
-    return find_policy(policy.name) if policy.data is None else from_data(policy.data, "file")
+    return own_policy(policy.name) if policy.data is None else from_data(policy.data, "file")
 
 
 def differing(policy: Policy) -> dict[str, Any]:
