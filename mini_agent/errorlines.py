@@ -100,7 +100,7 @@ _FRAMES = 300    # lines of a traceback, at most
 _LOOK = 400      # characters of a line that are looked at
 _JUDGED = 500    # lines that are judged at each end of an output, of those with a hint
 _POINTS = 100    # faults that are given back
-_KNOWN = 2**15   # lines that are not judged again: outputs repeat what files and outputs had
+_KNOWN = 2**12   # lines that are not judged again: outputs repeat what files and outputs had
 
 
 def error_weight(line: str) -> int:

@@ -21,7 +21,7 @@ _QUOTED = re.compile(r"`([^`\n]{2,200})`|\"([^\"\n]{2,200})\"|「([^」\n]{2,200
 
 MIN_WORD, MAX_WORD, MAX_HAN = 3, 200, 24
 MIN_LINE, MAX_LINE = 12, 400
-STRETCHES = 2**15  # that are not looked through again
+STRETCHES = 2**12  # that are not looked through again
 
 # Telling by their form, but general knowledge: nobody has to look them up.
 GENERAL = frozenset("""

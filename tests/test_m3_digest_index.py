@@ -295,7 +295,7 @@ class Choice(unittest.TestCase):
         first, second, third = index.known.values()
         self.assertEqual([first.quote, second.quote, third.quote], [
             QUOTES[IMPORT][False], QUOTES[PLAIN][True], QUOTES[PLAIN][False]])
-        self.assertEqual(index.telling, [(first,), (second,), ()])
+        self.assertEqual([[*index.telling(at)] for at in range(3)], [[first], [second], []])
 
 
 class Admission(unittest.TestCase):

@@ -17,7 +17,8 @@ a digest in other lines. What is left out: how lines get chosen (`coverage.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .units import BARE, DEFINITION, FAULT, IMPORT, PLAIN
@@ -96,22 +97,24 @@ class Worths:
         self._by_age: list[tuple[int, ...]] = []  # of each word: young, neither, old
         self._worths: list[int] = []              # as old as it is
         self._common: set[int] = set()            # words that were too common once
+        self._lately = deque[tuple[int, ...]](maxlen=self._old)  # words of the newest messages
 
-    def grow(self, words: Sequence[Sequence[int]], others: int) -> None:
-        """Take in the newest message; `words` by message, `others` are not the assistant's."""
-        message, limit = len(words) - 1, rare(others)
+    def grow(self, message: int, words: tuple[int, ...], others: int) -> None:
+        """Take in the newest message with its words; `others` are not the assistant's."""
+        limit = rare(others)
         new = len(self._names) - len(self._worths)
         self._worths += [0] * new
         self._by_age += [()] * new
-        for word in words[message]:
+        for word in words:
             self._by_age[word] = self._weighed(word)
             self._worths[word] = self._by_age[word][0]
             if self._read[word] > limit:
                 self._common.add(word)
-        for age, before in ((1, message - self._young), (2, message + 1 - self._old)):
-            for word in words[before] if before >= 0 else ():
-                if self._newest[word] == before:
+        for age, back in ((1, self._young), (2, self._old - 1)):
+            for word in self._lately[-back] if back <= message else ():
+                if self._newest[word] == message - back:
                     self._worths[word] = self._by_age[word][age]
+        self._lately.append(words)
 
     def _weighed(self, word: int) -> tuple[int, ...]:
         if not self._read[word]:

@@ -89,7 +89,7 @@ class Chronicle:
         self.results.setdefault(message["name"], []).append(index)
         waiting = self._open.get(message.get("tool_call_id", ""))
         if not waiting:
-            return message["name"]
+            return str(message["name"])
         at, number, made, label = waiting.popleft()
         place = Place(at, number, index, made)
         self.answers.append(place)

@@ -120,7 +120,7 @@ def answer_to(history: Sequence[Message], index: int) -> str:
     while index < len(history) and history[index]["role"] == "tool":
         index += 1
     if index < len(history) and history[index]["role"] == "assistant":
-        return history[index]["content"]
+        return str(history[index]["content"])
     return ""
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heapreplace
+from itertools import chain
 
 from .chances import PLAIN_CHANCE, word_rarities
 from .index import HistoryIndex, HistoryLine
@@ -95,8 +96,7 @@ def candidates(index: HistoryIndex, covered: Sequence[int], room: float) -> list
         left -= index.sizes[covered[first]]
         if left < 0:
             break
-    near = [line for message in covered[first:] for line in index.telling[message]
-            if line.last == message]
+    near = list(chain.from_iterable(map(index.telling, covered[first:])))
     homes = set(map(index.home.__getitem__, index.recently_used(USED)))
     start, far = covered[first], covered[:first]
     return near + [line for line in homes if line.last < start and line.kind != BARE

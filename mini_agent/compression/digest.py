@@ -168,7 +168,7 @@ def words_of(index: HistoryIndex, entry: Entry) -> Iterable[int]:
     if entry.how != "verbatim":
         return index.words_of(text_of(entry.message))
     message, = entry.stands_for
-    return index.words[message]
+    return index.words_in(message)
 
 
 def copied(chosen: Iterable[HistoryLine], handles: Sequence[str]) -> Iterator[str]:

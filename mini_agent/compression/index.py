@@ -59,8 +59,8 @@ class HistoryLine:
 class HistoryIndex:
     """Lines, words, calls and files of a history. All lists grow, none is changed by others.
 
-    By message: `lines` (in order), `words` (each once), `sizes` (tokens, roughly), `telling`
-    (the lines, each once, that show a word or are likelier than a plain one to be quoted).
+    By message: `lines` (in order), `sizes` (tokens, roughly), and what they come to: its
+    `words_in`, its `telling` lines.
     By line: `numbered`, and by its text: `known`.
     By word: `names`, `used` (how many assistant messages have it), `read` (how many others,
     and `seen` in how many lines of these), `newest` (the newest message that has it),
@@ -73,9 +73,7 @@ class HistoryIndex:
         self.chronicle = Chronicle(history)
         self.work = Work(self.chronicle)
         self.lines: list[tuple[HistoryLine, ...]] = []
-        self.words: list[tuple[int, ...]] = []
         self.sizes: list[float] = []
-        self.telling: list[tuple[HistoryLine, ...]] = []
         self.numbered: list[HistoryLine] = []
         self.known: dict[str, HistoryLine] = {}
         self.names: list[str] = []
@@ -110,6 +108,17 @@ class HistoryIndex:
                 equal[at] = equal.get(at, 0) + 1
         self._asked_to = len(self._history)
         return self._asked.get(_likeness(made), {})
+
+    def words_in(self, message: int) -> Iterable[int]:
+        """The words of a message, each once."""
+        return dict.fromkeys(chain.from_iterable([line.words for line in self.lines[message]]))
+
+    def telling(self, message: int) -> Iterable[HistoryLine]:
+        """Its lines, each once, that stand in no later message, and show a word or are
+        likelier than a plain one to be quoted."""
+        return dict.fromkeys([
+            line for line in self.lines[message] if line.last == message
+            and (line.quote > PLAIN_CHANCE or line.shows and line.kind != BARE)])
 
     def words_of(self, text: str) -> Iterator[int]:
         """The numbers of the words in a text of any size that some message has."""
@@ -147,11 +156,7 @@ class HistoryIndex:
         else:
             for word in chain.from_iterable([line.words for line in lines]):
                 self.seen[word] += 1
-        self.words.append(tuple(held))
-        self.worths.grow(self.words, self.others)
-        self.telling.append(tuple(dict.fromkeys([
-            line for line in lines
-            if line.quote > PLAIN_CHANCE or line.shows and line.kind != BARE])))
+        self.worths.grow(index, tuple(held), self.others)
 
     def _take_written(self, lines: Iterable[HistoryLine], words: Iterable[int]) -> None:
         for line in lines:
