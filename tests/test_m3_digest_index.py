@@ -24,9 +24,10 @@ from .histories import random_messages
 from .test_m3_digest import session
 
 
-def facts(index: HistoryIndex) -> object:
-    """All that an index knows; a line by its number, and what is known of each."""
-    return plain(index), [astuple(line) for line in index.known.values()]
+def facts(cache: HistoryIndex | Chronicle | Work) -> object:
+    """All that it knows; a line by its number, and what is known of each."""
+    lines = cache.known.values() if isinstance(cache, HistoryIndex) else ()
+    return plain(cache), [astuple(line) for line in lines]
 
 
 def plain(value: object) -> object:
