@@ -345,18 +345,32 @@ class CommandTest(NurseryTest):
         return subprocess.run([sys.executable, "-m", "mini_agent", "child"], input=line, cwd=ROOT,
                               capture_output=True, timeout=60)
 
+    def request(self) -> dict[str, Any]:
+        """A task that is done in one step."""
+        return {"name": "by hand", "language": "en", "system": "s", "task": "t", "pins": [],
+                "workspace": str(self.workspace), "trace": str(self.folder / "child.jsonl"),
+                "tools": ["list_files"], "writes": [], "steps": 5, "tokens": 10_000, "depth": 0,
+                "start": {"task": "x"}, "model": {"script": script({"content": "hello"})}}
+
     def test_a_request_gives_a_result(self) -> None:
         """What a tool or a library prints is no part of it."""
-        request = {"name": "by hand", "language": "en", "system": "s", "task": "t", "pins": [],
-                   "workspace": str(self.workspace), "trace": str(self.folder / "child.jsonl"),
-                   "tools": ["list_files"], "writes": [], "steps": 5, "tokens": 10_000, "depth": 0,
-                   "start": {"task": "x"}, "model": {"script": script({"content": "hello"})}}
-        done = self.child(json.dumps(request).encode() + b"\n")
+        done = self.child(json.dumps(self.request()).encode() + b"\n")
         self.assertEqual((0, b""), (done.returncode, done.stderr))
         result = json.loads(done.stdout)
         self.assertEqual(("finished", "hello", 1), (
             result["status"], result["text"], result["steps"]))
         self.assertEqual("run_end", read_trace(self.folder / "child.jsonl").records[-1]["event"])
+
+    def test_a_pin_that_no_mark_can_hold_is_told_in_words(self) -> None:
+        """A whole message was pinned that has a mark in it: the child runs, and knows both."""
+        request = {**self.request(), "pins": [
+            {"text": "Keep <pin>the tests</pin> green.", "kind": "constraint", "protect": ""}]}
+        done = self.child(json.dumps(request).encode() + b"\n")
+        self.assertEqual("finished", json.loads(done.stdout)["status"], done.stderr)
+        task = next(record["message"]["content"]
+                    for record in read_trace(self.folder / "child.jsonl").records
+                    if record["type"] == "message" and record["message"]["role"] == "user")
+        self.assertEqual("t\nKeep <pin>the tests</pin> green.", task)
 
     def test_what_is_no_request_is_one_line(self) -> None:
         """Exit status 2, no traceback, nothing on standard output."""

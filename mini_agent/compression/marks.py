@@ -36,6 +36,15 @@ def marked(text: str, kind: str = "constraint", protect: str = "") -> str:
     return mark
 
 
+def handed_on(text: str, kind: str = "constraint", protect: str = "") -> str:
+    """`marked`, for the task of a sub-agent, which stays word for word in any case: words that
+    no mark can hold, as those of a whole message with a mark in it, are told without one."""
+    try:
+        return marked(text, kind, protect)
+    except UsageError:
+        return text
+
+
 def marked_pins(history: Sequence[Message]) -> list[Pin]:
     """The pins that marks of a history set, where no window keeps them."""
     return [pin for index, message in enumerate(history)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..assembly import Grant, Setup
-from ..compression.marks import marked
+from ..compression.marks import handed_on
 from ..compression.pins import KINDS
 from ..errors import UsageError
 from ..governance import govern, recorded
@@ -109,7 +109,7 @@ def run_request(request: Mapping[str, Any]) -> Ending:
     own = {key: script[key] for key in ("policy", "threshold", "window", "compression")
            if key in script}
     # Marks and not pins of the task: one that does not fit into this window is still said.
-    brief = "\n".join([request["task"], *(marked(**pin) for pin in request["pins"])])
+    brief = "\n".join([request["task"], *(handed_on(**pin) for pin in request["pins"])])
     task = Task(name=request["name"], system=request["system"], task=brief, replies=[],
                 language=request["language"], place=request["name"], **own)
     governance = govern(task) if own else recorded(request["start"], request["name"])
