@@ -11,7 +11,7 @@ import unittest
 from mini_agent.compression.policies import STRATEGIES, policy_names
 
 from .fuzz import HISTORIES, Verdict, case_of, names, options, try_all, turns
-from .lawbook import live
+from .lawbook import broken_laws, live
 
 SESSIONS = 40        # each; more of those that break laws, until they have
 NAIVE_SESSIONS = 300
@@ -36,6 +36,13 @@ class AllLaws(unittest.TestCase):
         self.assertEqual(sorted(broken), ["keep_head", "naive"])
         for name, (told, found) in broken.items():
             self.assertEqual(told, found, name)
+
+    def test_a_smaller_window_moves_words_of_users_that_were_sent(self) -> None:
+        """Behind handles, also under a policy that freezes; no law forbids it."""
+        life = live(case_of("two_layer", 943_997_201))
+        self.assertEqual([], list(broken_laws(life)))
+        self.assertIn("user_share", [record["payload"]["strategy"] for record in life.records
+                                     if record.get("event") == "context_compression"])
 
     def test_every_strategy_is_at_work_in_these_sessions(self) -> None:
         """Each makes changes among the seeds that are judged, or the judgement is empty."""
