@@ -161,4 +161,5 @@ class _Left:
             self.gone += 1
 
     def kept(self, mark: Callable[[int], str]) -> list[str]:
+        """The lines that stay, under a mark of how many are gone, if any are."""
         return [mark(self.gone), *self.body] if self.gone else self.body

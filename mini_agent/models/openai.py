@@ -82,6 +82,7 @@ class _Call:
 
     @property
     def raw(self) -> Any:
+        """The arguments as they came: the pieces of a text joined, or an object as it is."""
         if len(self.arguments) == 1 and not isinstance(self.arguments[0], str):
             return self.arguments[0]
         return joined([piece for piece in self.arguments if isinstance(piece, str)])

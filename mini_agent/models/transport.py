@@ -36,6 +36,7 @@ class _TwoLimits:
         self._read_seconds = read_seconds
 
     def connect(self) -> None:
+        """Connect within one time limit; from here on the other one holds."""
         super().connect()  # type: ignore[misc]  # that of the connection it is mixed into
         self.sock.settimeout(self._read_seconds)
 
@@ -56,9 +57,11 @@ class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
         self._read_seconds = read_seconds
 
     def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        """Called by `OpenerDirector` for an `http` address."""
         return self.do_open(partial(_Connection, read_seconds=self._read_seconds), request)
 
     def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        """Called by `OpenerDirector` for an `https` address; certificates are checked."""
         return self.do_open(partial(_SafeConnection, read_seconds=self._read_seconds), request,
                             context=ssl.create_default_context())
 

@@ -36,6 +36,7 @@ class _Slot(NamedTuple):
 
     @property
     def open(self) -> bool:
+        """Whether its call has no answer yet."""
         return self.unit.answers[self.number] is None
 
 
