@@ -126,6 +126,8 @@ class BadInputTest(FolderTest):
     def test_wrong_compression_settings_are_named(self) -> None:
         """Unknown, of another type, negative, and settings without a threshold."""
         for settings, says in (({"head_char": 1}, r"no setting 'head_char'.*did you mean head_chars"),
+                               ({"name": "clip"}, "no setting 'name' in policy 'published'"),
+                               ({"data": {}}, "no setting 'data' in policy 'published'"),
                                ({"head_chars": "1"}, r"'1' is no int; the default is 160"),
                                ({"tail_chars": -1}, r"-1 is negative; the default is 120")):
             with self.subTest(says):
@@ -298,6 +300,8 @@ class PoliciesTest(FolderTest):
                             r"no strategy 'recal'; did you mean recall"),
                            ({"name": "x", "ladder": [{"strategy": "recall", "settings": {"a": 1}}]},
                             "unknown setting 'a'"),
+                           ({"name": "x", "ladder": [{"strategy": "recall", "settings": {
+                               "asks_model": True}}]}, "unknown setting 'asks_model'"),
                            ({"name": "x", "ladder": ladder, "trigger": "lots"},
                             "no trigger 'lots'"),
                            ({"name": "x", "ladder": ladder, "trigger": .8}, "no trigger 0.8; give"),

@@ -48,6 +48,7 @@ SCHEMA = object_of({  # triggers are of two kinds, which `tokens_at` knows
                                 ("strategy",)))}, ("name", "ladder"))
 
 ALWAYS = 0  # the trigger of a rung that is taken before every call, and not only in need
+NO_SETTINGS = ("name", "ladder", "data")  # fields that make a policy what it is
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ def with_settings(policy: Policy, settings: Mapping[str, Any], place: str) -> Po
     Raises `UsageError` for a key that neither has, or a value of another type.
     """
     for key, value in settings.items():
-        if key != "ladder" and key in {field.name for field in dataclasses.fields(policy)}:
+        if key not in NO_SETTINGS and _has(policy, key):
             policy = _set(policy, key, value, place)
             continue
         if not any(_has(rung.strategy, key) for rung in policy.ladder):
@@ -201,13 +202,13 @@ def differing(policy: Policy) -> dict[str, Any]:
     return changed
 
 
-def _has(strategy: Strategy, key: str) -> bool:
-    return any(field.name == key for field in dataclasses.fields(strategy))
+def _has(target: Policy | Strategy, key: str) -> bool:
+    return any(field.name == key for field in dataclasses.fields(target))
 
 
 def _set(target: Any, key: str, value: Any, place: str) -> Any:
     """`target` with one field set, if the value is of the same kind and not negative."""
-    if not hasattr(target, key):
+    if not _has(target, key):  # a class attribute (`name`, `asks_model`) is no setting
         raise UsageError(f"unknown setting {key!r}", place=f"{place}.{key}", value=value,
                          remedy=nearest(key, [f.name for f in dataclasses.fields(target)]))
     old = getattr(target, key)
