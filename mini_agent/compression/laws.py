@@ -124,21 +124,21 @@ def _gain(case: _Case) -> str:
 
 def _conservation(case: _Case) -> str:
     change, had, protection = case.change, case.had, case.protection
-    named = stood_for(entry for _, entry in change.inserts)
+    claimed = stood_for(entry for _, entry in change.inserts)
     if any(entry.how == "verbatim" and (len(entry.stands_for) != 1 or entry.message
                                         != protection.history[entry.stands_for[0]])
            for _, entry in change.inserts):
         return "an entry is called verbatim and is not"
-    if case.taken == named and len(had) == len(named) and not change.dropped:
+    if case.taken == claimed and len(had) == len(claimed) and not change.dropped:
         return ""  # the common case: each message is behind one entry, in the same order
-    if len(set(named)) < len(named):
+    if len(set(claimed)) < len(claimed):
         return "a history message would stand behind two entries"
-    if not had.issuperset(named):
-        return f"an entry names messages that were not affected: {sorted(set(named) - had)[:5]}"
+    if not had.issuperset(claimed):
+        return f"an entry names messages that were not affected: {sorted(set(claimed) - had)[:5]}"
     told = set(change.dropped)
-    if not had.difference(named).issuperset(told):
-        return f"messages {sorted(told - had.difference(named))[:5]} are not dropped by it"
-    lost = had.difference(named, told)
+    if not had.difference(claimed).issuperset(told):
+        return f"messages {sorted(told - had.difference(claimed))[:5]} are not dropped by it"
+    lost = had.difference(claimed, told)
     return f"messages {sorted(lost)[:5]} would be lost without a word" if lost else ""
 
 
