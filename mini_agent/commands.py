@@ -29,7 +29,7 @@ def add_commands(commands: Any, add: Add) -> None:
 
 def _add_run(commands: Any, add: Add) -> None:
     parser = add(commands, "run", "run a task file with the scripted model",
-                         "scripts/m1_task.json --workspace workspace/m1", _run)
+                 "scripts/m1_task.json --workspace workspace/m1", _run)
     parser.add_argument("task", type=Path, metavar="TASK.json",
                         help="what is said, and what the model replies")
     parser.add_argument("--workspace", type=Path, default=Path("."), metavar="DIR",
@@ -82,7 +82,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _add_tokens(commands: Any, add: Add) -> None:
     parser = add(commands, "tokens", "estimate the tokens of files, a row a file",
-                         "README.md mini_agent/loop.py", _tokens)
+                 "README.md mini_agent/loop.py", _tokens)
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="text in UTF-8")
     parser.add_argument("--json", action="store_true", help="print a list of objects")
 
@@ -114,7 +114,7 @@ def _tokens(options: argparse.Namespace) -> int:
 
 def _add_policies(commands: Any, add: Add) -> None:
     parser = add(commands, "policies", "list the policies, or tell of one what it does",
-                         "clip_errors", _policies)
+                 "clip_errors", _policies)
     parser.add_argument("name", nargs="?", metavar="NAME", help="a policy, or a file of one")
     parser.add_argument("--json", action="store_true",
                         help="print the data, as a policy file has it")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from string import Template
 
@@ -50,15 +50,18 @@ ASCII = Glyphs("*o", "-", "vS", "|")
 
 
 def glyphs(encoding: str | None, color: bool) -> Glyphs:
-    """Unicode where the terminal can show it, plain ASCII else."""
-    plain = ASCII
+    """Unicode where the terminal can show it, otherwise plain ASCII."""
+    plain = UNICODE if _can_show("●─▼★│", encoding) else ASCII
+    return replace(plain, colors=("\x1b[34m", "\x1b[90m")) if color else plain
+
+
+def _can_show(signs: str, encoding: str | None) -> bool:
+    """Whether a stream of this encoding has these characters."""
     try:
-        "●─▼★│".encode(encoding or "ascii")
-        plain = UNICODE
+        signs.encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
-        plain = ASCII
-    return Glyphs(plain.curves, plain.line, plain.marks, plain.axis,
-                  ("\x1b[34m", "\x1b[90m") if color else ("", ""))
+        return False
+    return True
 
 
 def terminal_chart(curves: Sequence[Curve], threshold: int, marks: Sequence[Mark],
@@ -102,12 +105,8 @@ def _legend(curves: Sequence[Curve], marks: Sequence[Mark], style: Glyphs) -> st
 
 
 def bars(values: Sequence[int], top: int, encoding: str | None) -> list[str]:
-    """A character a value, the higher the more of `top`; blank for nothing."""
-    blocks = "▁▂▃▄▅▆▇█"
-    try:
-        blocks.encode(encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        blocks = ".:-=+*#@"
+    """One character for each value, its height the share of `top`; a blank for 0."""
+    blocks = "▁▂▃▄▅▆▇█" if _can_show("▁▂▃▄▅▆▇█", encoding) else ".:-=+*#@"
     return [blocks[min(len(blocks) - 1, value * len(blocks) // max(1, top))] if value else " "
             for value in values]
 

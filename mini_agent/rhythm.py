@@ -84,10 +84,10 @@ def _row(record: Record, compressions: list[Compression], earlier: Row | None) -
 
 def _compression(record: Record) -> Compression:
     told: dict[str, Any] = record["payload"]
-    before, after, messages, left = (int(told[key]) for key in (
+    before, after, before_messages, after_messages = (int(told[key]) for key in (
         "before_tokens", "after_tokens", "before_messages", "after_messages"))
     return Compression(record["seq"], int(told["step"]), str(told["strategy"]), before, after,
-                 messages, left, tuple(map(int, told["affected_indexes"])))
+                       before_messages, after_messages, tuple(map(int, told["affected_indexes"])))
 
 
 def all_compressions(table: Iterable[Row]) -> list[Compression]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 WORD = re.compile(r"(?:~?/|\.{1,2}/)?[A-Za-z0-9_][A-Za-z0-9_./\-]*[A-Za-z0-9_]"
-                   r"|[\u3400-\u9fff]{4,}")
+                  r"|[\u3400-\u9fff]{4,}")
 _JOINS = string.ascii_letters + string.digits + "_./~-"  # what a word may have before its end
 _TELLING = re.compile(r"[_./]|[0-9]|[a-z0-9][A-Z]|[\u3400-\u9fff]")
 _NUMBER = re.compile(r"[0-9][0-9.,]*")

@@ -60,7 +60,7 @@ def _panel(number: int, title: str, points: dict[str, tuple[float, float]], righ
         *_axes(right, bottom),
         f'<polyline points="{line}" fill="none" stroke="{OURS_COLOR}" stroke-width="1.5"/>',
         *map(_label, placed([(_joined(names), dot) for dot, names in named.items()],
-                              list(dots.values()), WIDTH, HEIGHT)),
+                            list(dots.values()), WIDTH, HEIGHT)),
         *(_dot(name, *dot, name in OURS) for name, dot in dots.items()),
         "</g>"])
 

@@ -197,7 +197,7 @@ def page_data(command: str, name: str, facts: Sequence[str], results: Sequence[D
     pages = [result for result in results if result["page"] is not None]
     for at, result in enumerate(pages):
         page = with_fewer_windows(result["page"], {row["window"] for row in result["rows"]},
-                                   room // (len(pages) - at))
+                                  room // (len(pages) - at))
         size = size_of(page)
         if shown and size > room:
             notes.append(f"{result['session']}: only in the table, the page would be too large")

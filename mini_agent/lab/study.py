@@ -115,7 +115,6 @@ class Study:
                 yield (f"far recall that a prototype measured on {prototype.SESSIONS[window]} "
                        f"sessions: {'; '.join(self.distances(window))}")
 
-
     def distances(self, window: int) -> Iterator[str]:
         """How far a mean is from the prototype's, with the interval of the sessions here."""
         for name, figure in prototype.FAR.get(window, {}).items():

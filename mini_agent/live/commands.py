@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 DEFAULT_POLICY = "digest"  # of a session for which none is named
 Add = Callable[..., argparse.ArgumentParser]  # cli.add_command
 
+
 def add_commands(commands: Any, add: Add) -> None:
     """`chat` and `resume`."""
     parser = add(commands, "chat", "talk with a model, or have one request done",
@@ -87,7 +88,7 @@ def _chat(options: argparse.Namespace) -> int:
         if options.request is not None:
             return _once(wiring, lambda: wiring.begin(file, options.request), options)
         return wiring.talk(lambda said: wiring.begin(file, said), None,
-                          state_folder(os.environ) / "history")
+                           state_folder(os.environ) / "history")
 
 
 def _resume(options: argparse.Namespace) -> int:
