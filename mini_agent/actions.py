@@ -39,7 +39,7 @@ def target(call: Call) -> str:
                  if isinstance(value := arguments.get(key), str) and value), "")
 
 
-def kind(call: Call) -> str:
+def access(call: Call) -> str:
     """`READ`, `CHANGED`, or "" for a call that does neither to a named file."""
     command = call["arguments"].get("command")
     said = f"{call['name']} {command}" if isinstance(command, str) and len(command) < 20 \
@@ -70,6 +70,6 @@ def deeds(messages: Sequence[Message]) -> Iterator[Deed]:
         results = messages[group.start + 1:group.stop]
         for call, position in zip(calls, answered(messages[group.start], results)
                                   if calls else ()):
-            if position is None or results[position].get("error") or not (what := kind(call)):
+            if position is None or results[position].get("error") or not (what := access(call)):
                 continue
             yield Deed(target(call), what, call, group.start + 1 + position)

@@ -42,7 +42,7 @@ def is_wide(letter: str) -> bool:
     return unicodedata.east_asian_width(letter) in "WF"
 
 
-def words(part: str) -> list[str]:
+def unbroken(part: str) -> list[str]:
     """A part without blanks, cut beside each wide character."""
     if part.isascii():
         return [part]
@@ -61,7 +61,7 @@ def fitted(text: str, columns: int) -> str:
     return text if _begun(text, columns) == text else _begun(text, columns - 3).rstrip() + "..."
 
 
-def named(name: str, columns: int) -> str:
+def name_to_fit(name: str, columns: int) -> str:
     """A name in at most so many columns; of a longer path the end, which tells it apart."""
     if "/" not in name or width(name) <= columns:
         return fitted(name, columns)
@@ -90,7 +90,7 @@ def hung(text: str, columns: int | None, indent: int = 4) -> Iterator[str]:
         return
     line, taken, begun = "", 0, False
     for blank, word in re.findall(r"( *)([^ ]+)", text):
-        for part in words(word):
+        for part in unbroken(word):
             if begun and taken + len(blank) + width(part) > columns:
                 yield line
                 line, taken, blank = " " * indent, indent, ""
@@ -125,7 +125,7 @@ class Table:
     def __post_init__(self) -> None:
         if self.columns is None or not self.blocks:
             return
-        self.blocks = {title: [(named(row[0], FIRST), *row[1:]) for row in rows]
+        self.blocks = {title: [(name_to_fit(row[0], FIRST), *row[1:]) for row in rows]
                        for title, rows in self.blocks.items()}
         wide = dict(zip(self.head, map(max, zip(*map(self._widths, self.blocks)))))
         room = list(accumulate(wide[name] + BETWEEN for name in self.weights))

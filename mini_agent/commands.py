@@ -122,7 +122,7 @@ def _add_policies(commands: Any, add: Add) -> None:
 
 def _policies(options: argparse.Namespace) -> int:
     from .compression.catalogue import POLICIES
-    from .compression.describe import described
+    from .compression.describe import policy_lines
     from .compression.policies import find_policy
 
     if options.name:
@@ -131,7 +131,7 @@ def _policies(options: argparse.Namespace) -> int:
         if options.json:
             print(json.dumps(data, ensure_ascii=False, indent=1))
         else:
-            write_rows(described(policy), sys.stdout, indent=10)
+            write_rows(policy_lines(policy), sys.stdout, indent=10)
         return DONE
     if options.json:
         print(json.dumps(POLICIES, ensure_ascii=False, indent=1))

@@ -32,7 +32,7 @@ def summary(form: str, messages: Sequence[Message], texts: Texts) -> str:
     if not FORMS[form]:
         return rolling(messages, texts)
     text = "\n".join(line for section in asked(form)
-                     for line in (heading(section, texts), *lines(section, messages, texts)))
+                     for line in (heading(section, texts), *section_lines(section, messages, texts)))
     if form not in DRAFTED:
         return text
     return f"<analysis>\n{draft(messages, texts)}\n</analysis>\n<summary>\n{text}\n</summary>"
@@ -61,7 +61,7 @@ def _result(message: Message, texts: Texts) -> str:
     rows = rows_of(message["content"])
     first = rows[0].rstrip("\r") if rows else ""
     line = texts("rolling_result", name=message["name"],
-                 line=first if len(first) <= LONG_CHARS else clip(first, LONG_CHARS))
+                 line=first if len(first) <= LONG_CHARS else brief(first, LONG_CHARS))
     return line + texts("rolling_lines", lines=len(rows)) if len(rows) > 1 else line
 
 
@@ -72,7 +72,7 @@ def draft(messages: Sequence[Message], texts: Texts) -> str:
                  results=roles["tool"])
 
 
-def lines(section: str, messages: Sequence[Message], texts: Texts) -> list[str]:
+def section_lines(section: str, messages: Sequence[Message], texts: Texts) -> list[str]:
     """The lines of one section, the newest `MAX_LINES` of them, each once."""
     if section in _FILES:
         return file_lines(section, touched(messages), texts)
@@ -83,7 +83,7 @@ def _newest(found: Iterable[str], texts: Texts) -> list[str]:
     return list(dict.fromkeys(found))[-MAX_LINES:] or [texts("said_none")]
 
 
-def clip(text: str, limit: int = MAX_CHARS) -> str:
+def brief(text: str, limit: int = MAX_CHARS) -> str:
     """`text` on one line, cut before the word at `limit` characters with a mark that says so."""
     text = " ".join(text.split())
     return text if len(text) <= limit else _whole_words(text, limit - 1) + "…"
@@ -106,16 +106,16 @@ def _steps(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
 
 def _action(message: Message, texts: Texts, limit: int = MAX_CHARS) -> str:
     names = ", ".join(call["name"] for call in calls_of(message))
-    said = clip(message["content"], limit)
+    said = brief(message["content"], limit)
     return said if said or not names else texts("said_called", names=names)
 
 
 def _returned(message: Message, texts: Texts) -> str:
     if error := message.get("error"):
         return texts("said_error", name=message["name"], code=error["code"],
-                     text=clip(error["message"]))
+                     text=brief(error["message"]))
     first = next((row for row in message["content"].splitlines() if row.strip()), "")
-    return texts("said_result", name=message["name"], text=clip(first))
+    return texts("said_result", name=message["name"], text=brief(first))
 
 
 def _actions(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _actions(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
 def _decisions(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
     for message in messages:
         if message["role"] == "assistant" and _DECIDED.search(message["content"]):
-            yield texts("said_action", text=clip(message["content"]))
+            yield texts("said_action", text=brief(message["content"]))
 
 
 def _current(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
@@ -149,7 +149,7 @@ def _errors(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
             continue
         error = message["error"]
         yield texts("said_fix", name=message["name"], code=error["code"],
-                    text=clip(error["message"]), fix=_action(after, texts))
+                    text=brief(error["message"]), fix=_action(after, texts))
 
 
 def _blocked(messages: Sequence[Message], texts: Texts) -> list[str]:
@@ -203,7 +203,7 @@ def boxes(messages: Sequence[Message]) -> dict[str, bool]:
 
 
 def _open(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
-    return (texts("said_action", text=clip(point))
+    return (texts("said_action", text=brief(point))
             for point, ticked in boxes(messages).items() if not ticked)
 
 
@@ -217,7 +217,7 @@ def touched(messages: Sequence[Message]) -> dict[str, str]:
 
 def file_lines(section: str, files: Mapping[str, str], texts: Texts) -> list[str]:
     """The lines of a section that lists files, of what was done to which, the newest last."""
-    return _newest((texts(f"said_{what}", path=clip(path)) for path, what in files.items()
+    return _newest((texts(f"said_{what}", path=brief(path)) for path, what in files.items()
                     if what in _FILES[section]), texts)
 
 

@@ -18,7 +18,7 @@ from .errors import TaskFileError
 from .messages import clean_json
 from .strict_json import loads
 from .texts import Texts
-from .tools.schema import faults
+from .tools.schema import schema_faults
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 ONE_OBJECT = "give one object; a recorded session is replayed by compare"
@@ -35,7 +35,7 @@ def read_object(path: Path, schema: Mapping[str, Any],
     value = _parsed(path, text)
     if not isinstance(value, dict):
         raise _field_error(path, text, "", "the file holds no object", ONE_OBJECT)
-    problem = next(faults(schema, value, Texts("en")), None) or next(more(value), None)
+    problem = next(schema_faults(schema, value, Texts("en")), None) or next(more(value), None)
     if problem:
         raise _field_error(path, text, *problem)
     return value
@@ -54,7 +54,7 @@ def _parsed(path: Path, text: str) -> Any:
     try:
         return clean_json(loads(text))
     except json.JSONDecodeError as error:
-        where = next(reversed(places(text)), "")
+        where = next(reversed(value_offsets(text)), "")
         raise TaskFileError(
             f"broken JSON{' in ' + where if where else ''}: {error.msg}",
             place=f"{path}:{error.lineno}:{error.colno}", value=where,
@@ -68,13 +68,13 @@ def _parsed(path: Path, text: str) -> Any:
 def _field_error(path: Path, text: str, where: str, what: str,
                  remedy: str = "correct this field") -> TaskFileError:
     """What is wrong with the field `where` of a file's `text`, with line and column."""
-    known = places(text)
+    known = value_offsets(text)
     around = re.sub(r"(\.?[^.\[]+|\[\d+\])$", "", where)  # a missing field: where it misses
     line, column = line_column(text, known.get(where, known.get(around, 0)))
     return TaskFileError(what, value=where, place=f"{path}:{line}:{column}", remedy=remedy)
 
 
-def places(text: str) -> dict[str, int]:
+def value_offsets(text: str) -> dict[str, int]:
     """The offset of every value of a JSON text by its path, in order.
 
     A path is written as people do: `replies[3].content`; the whole is "". A broken

@@ -100,7 +100,7 @@ def peak(table: Iterable[Row]) -> int:
     return max((row.sent for row in table), default=0)
 
 
-def spans(numbers: Iterable[int]) -> str:
+def number_ranges(numbers: Iterable[int]) -> str:
     """Rising numbers in short: `3`, `2..15`, `3, 5..7`."""
     parts: list[list[int]] = []
     for number in numbers:

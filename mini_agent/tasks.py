@@ -16,18 +16,18 @@ from .compression.pins import KINDS
 from .json_files import read_object
 from .models.scripted import INJECTIONS, SUMMARIES, ScriptedModel
 from .texts import LANGUAGES, Texts, language_of
-from .tools.schema import OBJECT, TEXT, faults, list_of, object_of, one_of
+from .tools.schema import OBJECT, TEXT, array_of, object_of, one_of, schema_faults
 
 _LIMIT = {"type": "integer", "minimum": 1}
 _OF_A_CHILD = ("threshold", "window", "policy", "compression", "replies", "summaries")
 SCHEMA = object_of({
     "name": TEXT, "system": TEXT, "task": TEXT, "language": one_of(LANGUAGES),
     "threshold": _LIMIT, "window": _LIMIT, "policy": TEXT, "compression": OBJECT,
-    "pins": list_of(object_of({"text": TEXT, "protect": TEXT, "kind": one_of(KINDS)}, ("text",))),
-    "replies": list_of(object_of({
+    "pins": array_of(object_of({"text": TEXT, "protect": TEXT, "kind": one_of(KINDS)}, ("text",))),
+    "replies": array_of(object_of({
         "content": TEXT, "stage": TEXT, "inject": one_of(INJECTIONS), "children": OBJECT,
-        "tool_calls": list_of(object_of({"name": TEXT, "arguments": OBJECT}, ("name",)))})),
-    "summaries": list_of(one_of(SUMMARIES))}, ("system", "task", "replies"))
+        "tool_calls": array_of(object_of({"name": TEXT, "arguments": OBJECT}, ("name",)))})),
+    "summaries": array_of(one_of(SUMMARIES))}, ("system", "task", "replies"))
 CHILD_SCHEMA = object_of({name: SCHEMA["properties"][name] for name in _OF_A_CHILD}, ("replies",))
 
 
@@ -84,5 +84,5 @@ def _child_faults(reply: dict[str, Any], place: str) -> Iterator[tuple[str, str]
         where = f"{place}.children.{key}"
         if key not in map(str, range(len(calls))) or calls[int(key)]["name"] != "delegate":
             yield where, f"{where} is no call of delegate (they count from 0)"
-        wrong = list(faults(CHILD_SCHEMA, script, Texts("en"), where))
+        wrong = list(schema_faults(CHILD_SCHEMA, script, Texts("en"), where))
         yield from wrong or _reply_faults(script, f"{where}.")

@@ -34,7 +34,7 @@ from scaling import sizes
 
 from mini_agent.compression.index import HistoryIndex
 from mini_agent.compression.policies import find_policy
-from mini_agent.lab.compare import Plan, Result, results_of
+from mini_agent.lab.compare import Plan, Result, file_results
 from mini_agent.lab.recording import Recording
 from mini_agent.lab.replay import Trial, replay
 from mini_agent.lab.sources import Source
@@ -134,8 +134,8 @@ def digests(quick: bool) -> Iterator[Row]:
 
 def compared(path: Path, policies: Sequence[str]) -> list[Result]:
     """What `compare` does with a file, from reading it to its rows."""
-    return results_of(Source(0, str(path), path.name, path.stat().st_size, True),
-                      Plan(tuple(policies), (64_000,), evidence=False))
+    return file_results(Source(0, str(path), path.name, path.stat().st_size, True),
+                        Plan(tuple(policies), (64_000,), evidence=False))
 
 
 def counted(quick: bool) -> Iterator[Row]:

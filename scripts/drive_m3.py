@@ -23,7 +23,7 @@ from mini_agent.disk import write_file
 from mini_agent.drawing import Curve, Mark, Panel, glyphs, svg, terminal_chart
 from mini_agent.governance import govern
 from mini_agent.loop import Outcome
-from mini_agent.rhythm import Row, all_compressions, peak, rows, spans
+from mini_agent.rhythm import Row, all_compressions, number_ranges, peak, rows
 from mini_agent.tasks import Task, load_task
 from mini_agent.trace import Record, TraceFile
 
@@ -52,7 +52,7 @@ def table(governed: list[Row], baseline: list[Row]) -> str:
             (plain.sent, plain.messages), (row.before, row.before_messages),
             (row.sent, row.messages)))
         told = [f"{change.seq}: {NAMES.get(change.strategy, change.strategy)} "
-                f"[{spans(change.affected)}]" for change in row.compressions]
+                f"[{number_ranges(change.affected)}]" for change in row.compressions]
         lines.append(f"{row.step:>4}  {sizes}{'; '.join(told)}".rstrip())
     return "\n".join(lines)
 

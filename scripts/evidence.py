@@ -29,12 +29,12 @@ from mini_agent.disk import write_file
 from mini_agent.lab.compare import Plan, Result, compare
 from mini_agent.lab.frontier import frontier_svg
 from mini_agent.lab.heldout import HeldOut, second_halves
-from mini_agent.lab.page import render
+from mini_agent.lab.page import render_page
 from mini_agent.lab.pagedata import page_data
 from mini_agent.lab.progress import ProgressLine
 from mini_agent.lab.sources import find_sources
 from mini_agent.lab.study import KNOWN, POLICIES, Study
-from mini_agent.lab.summary import counts
+from mini_agent.lab.summary import is_counted
 from mini_agent.lab.tables import summary_table
 from mini_agent.lab.variants import GRID
 
@@ -63,11 +63,11 @@ def write(study: Study, said: list[str], command: str, traces: Path) -> list[Pat
     """The picture, and the page with what is said; in it only the sessions that count."""
     data = page_data(command, "runs", (), study.results)
     kept = {(result["session"], window) for result in study.results for window in study.windows
-            if counts(result, window)}
+            if is_counted(result, window)}
     data["rows"] = [row for row in data["rows"] if (row["session"], row["window"]) in kept]
     data["notes"] = [*data["notes"], *said]
     written = []
-    for name, text in (("evidence.svg", frontier_svg(study)), ("evidence.html", render(data))):
+    for name, text in (("evidence.svg", frontier_svg(study)), ("evidence.html", render_page(data))):
         written.append(traces / name)
         write_file(written[-1], text)
     return written

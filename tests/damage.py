@@ -14,7 +14,7 @@ from mini_agent.lab.convert import records_of
 from mini_agent.lab.look import steps_at
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.show import show_step, show_trace
-from mini_agent.lab.why import explain, lines
+from mini_agent.lab.why import explain, why_lines
 from mini_agent.trace import line, read_trace
 from tests.sessions import Counter, Speaker, taken_up
 
@@ -76,7 +76,7 @@ def refusal(act: Any) -> str:
 def shown(path: Path) -> dict[str, Any]:
     """What each command makes of a trace, without the name of the file."""
     def why() -> list[Any]:
-        return [list(lines(explain("count 1", steps, history)))
+        return [list(why_lines(explain("count 1", steps, history)))
                 for _, steps, history in steps_at(str(path))]
 
     return {

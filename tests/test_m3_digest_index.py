@@ -14,7 +14,7 @@ from mini_agent.compression.chronicle import Chronicle, Work
 from mini_agent.compression.coverage import REACH, USED, candidates, choose
 from mini_agent.compression.index import HistoryIndex, HistoryLine
 from mini_agent.compression.units import (BARE, DEFINITION, FAULT, IMPORT, MAX_CHARS, PLAIN,
-                                          kind_of, spans, telling, units)
+                                          kind_of, unit_spans, telling, units)
 from mini_agent.extract import boxes, touched
 from mini_agent.messages import Message, assistant, call, groups, text_of, tool_result, user
 from mini_agent.texts import Texts
@@ -144,7 +144,7 @@ class Units(unittest.TestCase):
         for seed in range(300):
             for message in random_messages(random.Random(seed)):
                 text, end = text_of(message), 0
-                for start, stop in spans(text):
+                for start, stop in unit_spans(text):
                     self.assertGreaterEqual(start, end)
                     self.assertEqual(text[start:stop], text[start:stop].strip())
                     self.assertLessEqual(stop - start, 2 * MAX_CHARS)

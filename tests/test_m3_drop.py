@@ -6,7 +6,7 @@ import re
 import unittest
 from collections.abc import Iterator
 
-from mini_agent.compression.drop import spans
+from mini_agent.compression.drop import handle_ranges
 from mini_agent.compression.pins import Pin, Pins
 from mini_agent.errors import ContextOverflowError, StrategyError
 from mini_agent.messages import assistant, pairing_faults, user
@@ -132,7 +132,7 @@ class SlidingWindow(unittest.TestCase):
 
     def test_spans_of_handles_are_short(self) -> None:
         """Neighbours are one span."""
-        self.assertEqual(spans([2, 3, 4, 7, 9, 10]), "#2-#4, #7, #9-#10")
+        self.assertEqual(handle_ranges([2, 3, 4, 7, 9, 10]), "#2-#4, #7, #9-#10")
 
 
 class Recall(unittest.TestCase):

@@ -6,7 +6,7 @@ import random
 import unittest
 
 from mini_agent import extract
-from mini_agent.actions import CHANGED, READ, deeds, kind, target
+from mini_agent.actions import CHANGED, READ, access, deeds, target
 from mini_agent.compression.sheet import bound, merge, parse, render, without_draft
 from mini_agent.compression.verify import FINDERS, Support, is_call, lacking, refuse_no_text
 from mini_agent.errors import SummaryRefused
@@ -70,7 +70,7 @@ class ExtractTest(unittest.TestCase):
     def test_sections_say_what_happened(self) -> None:
         """Errors with what followed them, files with what was done, points still open."""
         def lines(section: str) -> list[str]:
-            return extract.lines(section, SESSION, ENGLISH)
+            return extract.section_lines(section, SESSION, ENGLISH)
 
         self.assertEqual(["- run_command failed (COMMAND_FAILED): exit=1; then: The test expects "
                           "2, so I change the constant instead"], lines("errors"))
@@ -86,7 +86,7 @@ class ExtractTest(unittest.TestCase):
         said = [assistant("先完整读一遍笔记,看清记录的格式", [call("a", "read_file", {"path": "a.md"})]),
                 tool_result("a", "read_file", "库存服务 超时 id=A-1077\n库存服务 恢复")]
         for section in ("concepts", "critical"):
-            self.assertEqual(["- 库存服务, a.md, A-1077"], extract.lines(section, said, CHINESE))
+            self.assertEqual(["- 库存服务, a.md, A-1077"], extract.section_lines(section, said, CHINESE))
 
     def test_only_the_assistants_lists_are_lists(self) -> None:
         """A point that a tool printed, or a user typed, is text; the newest tick counts."""
@@ -142,7 +142,7 @@ class ActionTest(unittest.TestCase):
                 ("read_file", {"path": 7}, ("", ""))):
             with self.subTest(name=name, arguments=arguments):
                 made = call("c", name, arguments)
-                self.assertEqual(wanted, (kind(made), target(made)))
+                self.assertEqual(wanted, (access(made), target(made)))
 
     def test_a_failed_call_did_nothing(self) -> None:
         """Results are matched by position, and an error is no deed."""

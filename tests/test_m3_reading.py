@@ -9,7 +9,7 @@ import sqlite3
 from typing import Any
 
 from mini_agent.assembly import Setup
-from mini_agent.compression.drop import told
+from mini_agent.compression.drop import all_said
 from mini_agent.governance import govern
 from mini_agent.messages import Message
 from mini_agent.runner import run_task
@@ -88,5 +88,5 @@ class ReadingBack(FolderTest):
 
     def test_what_a_message_tells_has_its_calls(self) -> None:
         """Text first, then each call with its arguments, broken ones as they came."""
-        self.assertEqual(told({"role": "assistant", "content": "", "tool_calls": [
+        self.assertEqual(all_said({"role": "assistant", "content": "", "tool_calls": [
             {"id": "a", "name": "x", "arguments": {}, "invalid": "{broken"}]}), "x {broken")

@@ -13,9 +13,9 @@ from pathlib import Path
 from unittest import mock
 
 from mini_agent.chat.keyboard import Keyboard, Lines
-from mini_agent.chat.screen import Screen, Style, joined, style_of
+from mini_agent.chat.screen import Screen, Style, joined_to_fit, style_of
 from mini_agent.chat.wrap import Wrap, wrapped
-from mini_agent.columns import fitted, is_wide, named, width
+from mini_agent.columns import fitted, is_wide, name_to_fit, width
 from mini_agent.errors import ModelError, UsageError
 from mini_agent.hostile import exposed
 from mini_agent.interrupts import Interrupts
@@ -89,7 +89,7 @@ class Screens(unittest.TestCase):
         """Also where a line is cut."""
         self.assertEqual((2, 1, 0), (width("漢"), width("é"), width("\u0301")))
         self.assertEqual("漢字...", fitted("漢字漢字漢字", 8))
-        self.assertEqual("...e\u0301/b", named("/漢/e\u0301/b", 6))
+        self.assertEqual("...e\u0301/b", name_to_fit("/漢/e\u0301/b", 6))
 
     def test_a_long_text_is_looked_at_as_far_as_it_is_shown_and_once(self) -> None:
         """The row of a call that writes a whole Chinese file, and a word that comes in letters."""
@@ -104,9 +104,9 @@ class Screens(unittest.TestCase):
     def test_a_status_keeps_what_matters_most(self) -> None:
         """Parts that do not fit are left out, the later ones first."""
         parts = ["12 % of 200,000", "cost 0.0120", "in 8,400 out 200", "digest"]
-        self.assertEqual("12 % of 200,000 | cost 0.0120 | digest", joined(parts, 40))
-        self.assertEqual("12 % of 200,000", joined(parts, 20))
-        self.assertEqual(" | ".join(parts), joined(parts, 80))
+        self.assertEqual("12 % of 200,000 | cost 0.0120 | digest", joined_to_fit(parts, 40))
+        self.assertEqual("12 % of 200,000", joined_to_fit(parts, 20))
+        self.assertEqual(" | ".join(parts), joined_to_fit(parts, 80))
 
     def test_colours_and_signs_are_for_terminals_that_want_them(self) -> None:
         """NO_COLOR, TERM=dumb, --plain, a pipe."""

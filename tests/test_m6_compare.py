@@ -367,7 +367,7 @@ class InterruptTest(unittest.TestCase):
     def test_a_process_that_is_killed_is_one_line(self):
         """As by a machine without memory: no traceback, and what may help."""
         for call, room, name, dying in (
-                (QUICK, compare_module, "results_of", _dies),
+                (QUICK, compare_module, "file_results", _dies),
                 (ONE_FILE, compare_module, "_replayed", _dies),
                 (QUICK, processes, "_work", _dies_within_its_results)):
             with self.subTest(name), mock.patch.object(room, name, dying):
@@ -382,7 +382,7 @@ class InterruptTest(unittest.TestCase):
             raise KeyboardInterrupt
 
         first, *others = find_sources([str(SAMPLES)])
-        with mock.patch.object(compare_module, "results_of", _endless):
+        with mock.patch.object(compare_module, "file_results", _endless):
             with self.assertRaises(KeyboardInterrupt):
                 list(compare_module.compare([replace(first, name="first"), *others],
                                             compare_module.Plan((), ()), 3, press))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import unittest
 
-from mini_agent.lab.compare import Plan, results_of
+from mini_agent.lab.compare import Plan, file_results
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.sources import Source, find_sources
 from mini_agent.lab.study import CONTEXT, FAR, Study
@@ -46,7 +46,7 @@ class Claims(unittest.TestCase):
     def setUpClass(cls) -> None:
         plan = Plan((*KNOWN, *OURS), WINDOWS)
         sources = filter(long_enough, find_sources([os.environ["SESSIONS"]]))
-        cls.study = Study([found for source in sources for found in results_of(source, plan)
+        cls.study = Study([found for source in sources for found in file_results(source, plan)
                            if "rows" in found], KNOWN)
 
     def gain(self, window: int, measure: str) -> float:

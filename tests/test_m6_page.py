@@ -10,7 +10,7 @@ from typing import Any
 from unittest import mock
 
 from mini_agent.lab import pagedata
-from mini_agent.lab.page import SCRIPTS, embedded, render
+from mini_agent.lab.page import SCRIPTS, embedded, render_page
 from mini_agent.lab.page.table import SUMMARY_COLUMNS, summary_table
 from mini_agent.lab.pagedata import page_data
 from mini_agent.lab.pagesize import SESSIONS, size_of, with_fewer_windows
@@ -93,13 +93,13 @@ class PageTest(unittest.TestCase):
 
     def test_the_page_is_well_formed_and_holds_its_data(self) -> None:
         """Every element is closed in order, and the JSON in it is the data."""
-        page = Reader(render(data()))
+        page = Reader(render_page(data()))
         self.assertEqual([], page.open)
         self.assertEqual(data(), json.loads(page.data))
 
     def test_texts_of_a_session_are_never_markup(self) -> None:
         """A hostile text in every field adds no element and no attribute."""
-        plain, hostile = Reader(render(data())), Reader(render(data(HOSTILE)))
+        plain, hostile = Reader(render_page(data())), Reader(render_page(data(HOSTILE)))
         self.assertEqual([(tag, sorted(attrs)) for tag, attrs in plain.tags],
                          [(tag, sorted(attrs)) for tag, attrs in hostile.tags])
         self.assertEqual(data(HOSTILE), json.loads(hostile.data))
@@ -108,7 +108,7 @@ class PageTest(unittest.TestCase):
 
     def test_nothing_is_fetched_from_anywhere(self) -> None:
         """No src, no href, no import, no url, and a policy that forbids them."""
-        text = render(data())
+        text = render_page(data())
         for tag, attrs in Reader(text).tags:
             self.assertFalse({"src", "href", "action"} & set(attrs), tag)
         self.assertNotRegex(text, r"@import|url\(|https?://|fetch\(|XMLHttpRequest|innerHTML")
@@ -116,18 +116,18 @@ class PageTest(unittest.TestCase):
 
     def test_the_verdict_names_what_is_kept_and_what_it_costs(self) -> None:
         """Both numbers, of the best policy that fits and keeps the laws."""
-        text = re.sub(r"\s+", " ", Reader(render(data("good"))).text)
+        text = re.sub(r"\s+", " ", Reader(render_page(data("good"))).text)
         self.assertIn("good, window 100: without compression 1 of 2 steps would not have fitted. "
                       "Take good: it keeps the most of what is used again, far recall 0.900, 0.500 "
                       "in context, at a cost of 0.40.", text)
 
     def test_the_same_data_gives_the_same_bytes(self) -> None:
         """No clock, no chance, no order of a set."""
-        self.assertEqual(render(data()), render(data()))
+        self.assertEqual(render_page(data()), render_page(data()))
 
     def test_no_script_writes_markup_or_names_a_decision(self) -> None:
         """Only textContent; `apply` is the one function that changes a view."""
-        text = render(data())
+        text = render_page(data())
         for name in SCRIPTS:
             self.assertTrue(name.endswith(".js"))
         self.assertEqual(1, text.count("function apply("))

@@ -12,7 +12,7 @@ from mini_agent.compression.policies import ALWAYS, differing, find_policy
 from mini_agent.lab.extremes import check_names
 from mini_agent.lab.frontier import frontier_svg, on_frontier
 from mini_agent.lab.labels import Label, Point, long, placed
-from mini_agent.lab.study import KNOWN, OURS, POLICIES, Pair, Study, told
+from mini_agent.lab.study import KNOWN, OURS, POLICIES, Pair, Study, difference
 from mini_agent.lab.variants import VARIANTS, variant
 from mini_agent.messages import Message
 
@@ -51,7 +51,7 @@ class StudyTest(unittest.TestCase):
         """One better, one worse, one equal."""
         pairs = self.study.pairs(1_000, "digest", "clip", "far_recall")
         self.assertEqual(pairs, [Pair("s0", .9, .8), Pair("s1", .7, .8), Pair("s2", .8, .8)])
-        self.assertRegex(told(pairs), r"^[+-]0\.000 \[-0\.\d+ \+0\.\d+\], 1 sessions better, "
+        self.assertRegex(difference(pairs), r"^[+-]0\.000 \[-0\.\d+ \+0\.\d+\], 1 sessions better, "
                                       r"1 worse, 1 equal$")
 
     def test_what_is_paid_includes_the_summaries(self) -> None:

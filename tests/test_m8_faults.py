@@ -18,7 +18,7 @@ from mini_agent.hostile import escaped
 from mini_agent.lab.check import check_file
 from mini_agent.lab.look import steps_at
 from mini_agent.lab.show import show_step, show_trace
-from mini_agent.lab.why import explain, lines
+from mini_agent.lab.why import explain, why_lines
 from mini_agent.runner import run_task
 from mini_agent.strict_json import DEEPEST, loads
 from mini_agent.tasks import load_task
@@ -37,7 +37,7 @@ def looks(path: Path) -> Iterator[Callable[[], Any]]:
     """Everything that reads a trace to show it."""
     yield lambda: list(show_trace(read_trace(path), str(path)))
     yield lambda: list(show_step(str(path), None, True))
-    yield lambda: [list(lines(explain("ValueError", steps, history)))
+    yield lambda: [list(why_lines(explain("ValueError", steps, history)))
                    for _, steps, history in steps_at(str(path))]
     yield lambda: list(check_file(str(path)))
 

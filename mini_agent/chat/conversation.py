@@ -19,7 +19,7 @@ from ..session import Session
 from .commands import slash_command
 from .contents import status
 from .keyboard import Keyboard
-from .screen import Screen, joined
+from .screen import Screen, joined_to_fit
 
 
 class Conversation:
@@ -97,7 +97,7 @@ class Conversation:
         if self.session is not None:
             self.session.window.take_in(self.session.agent.history)
             parts = status(self.session.window, self.session.meter, self._prices, self.model)
-            self.screen.tell(joined(parts, self.screen.style.width()), "dim")
+            self.screen.tell(joined_to_fit(parts, self.screen.style.width()), "dim")
         return self.screen.style.prompt
 
     def _close(self) -> int:

@@ -19,7 +19,7 @@ from ..hostile import exposed
 from ..texts import Texts
 from ..tools import READERS
 from ..tools.base import Tool
-from ..tools.edit import places, replaced, unified_diff
+from ..tools.edit import occurrences, replaced, unified_diff
 from ..tools.workspace import Workspace
 from .narrator import Narrator
 from .screen import Screen
@@ -104,7 +104,7 @@ class Permission:
         if name == "write_file":
             return self._written(path, arguments["content"])
         before = self.workspace.read(path).decode("utf-8", "replace")
-        found = places(before, arguments["old"]) if arguments["old"] else []
+        found = occurrences(before, arguments["old"]) if arguments["old"] else []
         if len(found) != 1:
             return None
         after = replaced(before, found[0], arguments["new"])

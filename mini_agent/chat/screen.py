@@ -136,7 +136,7 @@ class Screen:
         stream.flush()
 
 
-def joined(parts: Sequence[str], columns: int) -> str:
+def joined_to_fit(parts: Sequence[str], columns: int) -> str:
     """As many of the parts as fit, the first ones first."""
     line = ""
     for part in parts:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ..columns import is_wide, width, words
+from ..columns import is_wide, unbroken, width
 
 FENCE = "```"
 _PART = re.compile("\n|[ \t]+|[^ \t\n]+")
@@ -58,7 +58,7 @@ class Wrap:
                 return ""
             self._line += part
             return part
-        return "".join(self._word(word, columns) for word in words(part))
+        return "".join(self._word(word, columns) for word in unbroken(part))
 
     def _word(self, word: str, columns: int) -> str:
         blank, self._blank = self._blank, ""

@@ -19,7 +19,7 @@ from .coverage import choose
 from .index import HistoryIndex, HistoryLine
 from .scene import Scene
 from .shrink import error_code, shorten
-from .units import spans
+from .units import unit_spans
 from .view import Change, Entry, View
 
 ENDS = 2    # pieces that stay in any case, at the beginning and at the end
@@ -112,7 +112,7 @@ class Pieces:
 
     def __init__(self, content: str, lines: Sequence[HistoryLine], index: HistoryIndex) -> None:
         self._content, self._lines, self._index = content, lines, index
-        self._spans = list(spans(content))
+        self._spans = list(unit_spans(content))
         self.rows = len(rows_of(content))
 
     def by_ends(self) -> list[int]:

@@ -8,7 +8,7 @@ not verified. What this module leaves out: any memory of the model's.
 from __future__ import annotations
 
 from ..actions import CHANGED, READ
-from ..extract import clip
+from ..extract import brief
 from .scene import Scene
 
 MAX_POINTS = 8  # of each part, the newest
@@ -21,8 +21,8 @@ def card_lines(scene: Scene) -> list[str]:
     users = [history[index] for index in (*chronicle.users[:1], *chronicle.users[1:][-1:])]
     points, files = work.points, chronicle.deeds(range(len(history)))
     parts = (
-        ("card_goal", [clip(message["content"]) for message in users[:1]]),
-        ("card_newest", [clip(message["content"]) for message in users[1:]]),
+        ("card_goal", [brief(message["content"]) for message in users[:1]]),
+        ("card_newest", [brief(message["content"]) for message in users[1:]]),
         ("card_done", [point for point, ticked in points.items() if ticked]),
         ("card_open", [*(point for point, ticked in points.items() if not ticked),
                        *(texts("card_failing", call=call) for call in work.failed())]),
@@ -35,4 +35,4 @@ def card_lines(scene: Scene) -> list[str]:
 
 def _point(key: str, item: str) -> str:
     """A point on one line; an assumption is a pin, and stands word for word."""
-    return item if key == "card_unverified" else clip(item)
+    return item if key == "card_unverified" else brief(item)

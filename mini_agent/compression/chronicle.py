@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import NamedTuple
 
-from ..actions import CHANGED, READ, described, kind, target
+from ..actions import CHANGED, READ, access, described, target
 from ..extract import boxes
 from ..messages import Call, Message, calls_of
 from .rising import holds
@@ -93,7 +93,7 @@ class Chronicle:
         at, number, made, label = waiting.popleft()
         place = Place(at, number, index, made)
         self.answers.append(place)
-        if (deed := kind(made)) and not message.get("error"):
+        if (deed := access(made)) and not message.get("error"):
             path = target(made)
             file = self.files.pop(path) if path in self.files else File()
             self.files[path] = file  # the one touched last is the last

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from .. import extract
 from .card import card_lines
-from .fold import Fold, fold
+from .fold import Fold, fold_span
 from .ledger import Ledger
 from .scene import Scene
 from .spans import older
@@ -33,8 +33,8 @@ class HardCollapse:
         def write(covered: Sequence[int]) -> Ledger:
             originals = [scene.history[index] for index in covered]
             return Ledger.of(extract.summary("digest", originals, scene.texts))
-        return fold(Fold(self.name, "digest", "collapse_header", self.max_tokens,
-                         by_code=True), view, scene, older(view, scene, self.keep_last), write)
+        return fold_span(Fold(self.name, "digest", "collapse_header", self.max_tokens,
+                              by_code=True), view, scene, older(view, scene, self.keep_last), write)
 
 
 @dataclass(frozen=True)
@@ -50,5 +50,5 @@ class StateCard:
         """All that is older than the tail; None without gain."""
         def write(covered: Sequence[int]) -> Ledger:
             return Ledger.of("\n".join(card_lines(scene)))
-        return fold(Fold(self.name, "rolling", "card_header", self.max_tokens, by_code=True),
-                    view, scene, older(view, scene, self.keep_last), write)
+        return fold_span(Fold(self.name, "rolling", "card_header", self.max_tokens, by_code=True),
+                         view, scene, older(view, scene, self.keep_last), write)

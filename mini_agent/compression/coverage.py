@@ -30,12 +30,12 @@ USED = 2_000   # words; of those used last, the lines are looked at wherever the
 def choose(index: HistoryIndex, lines: Collection[HistoryLine], held: Iterable[int],
            room: float, *, value: str = "chances", coverage: bool = True,
            heading: int = HEADING) -> list[HistoryLine]:
-    """The best of these lines, in the order of `ranked`: about `room` tokens together with
+    """The best of these lines, in the order of `ranked_lines`: about `room` tokens together with
     the headings of their messages."""
     chosen: list[HistoryLine] = []
     opened: set[int] = set()
     if room > 0:
-        for line in ranked(index, lines, held, value=value, coverage=coverage, heading=heading):
+        for line in ranked_lines(index, lines, held, value=value, coverage=coverage, heading=heading):
             chosen.append(line)
             room -= line.cost + heading * (line.last not in opened)
             opened.add(line.last)
@@ -44,9 +44,9 @@ def choose(index: HistoryIndex, lines: Collection[HistoryLine], held: Iterable[i
     return chosen
 
 
-def ranked(index: HistoryIndex, lines: Collection[HistoryLine], held: Iterable[int], *,
-           value: str = "chances", coverage: bool = True, heading: int = HEADING,
-           ) -> Iterator[HistoryLine]:
+def ranked_lines(index: HistoryIndex, lines: Collection[HistoryLine], held: Iterable[int], *,
+                 value: str = "chances", coverage: bool = True, heading: int = HEADING,
+                 ) -> Iterator[HistoryLine]:
     """Lines, the best first, each chosen when it is asked for.
 
     `held` are the words that are kept anyway; without `coverage` a word counts again in

@@ -14,7 +14,7 @@ from .policies import ALWAYS, Policy, Rung
 from .scene import Strategy
 
 
-def described(policy: Policy) -> Iterator[str]:
+def policy_lines(policy: Policy) -> Iterator[str]:
     """The lines that `mini-agent policies NAME` prints."""
     yield f"{policy.name}: {policy.about}"
     yield ""

@@ -18,7 +18,7 @@ from operator import attrgetter
 from typing import ClassVar
 
 from ..messages import groups, text_of, user
-from .coverage import candidates, ranked
+from .coverage import candidates, ranked_lines
 from .digest_card import card
 from .index import HistoryIndex, HistoryLine, rough_tokens
 from .scene import Scene
@@ -75,8 +75,8 @@ class CoverageDigest:
         price = price_of(old)
         above = rough_tokens(top)
         held = set[int]().union(*(words_of(index, entry) for entry in kept))
-        best = ranked(index, candidates(index, covered, limit - price * above), held,
-                      value=self.value, coverage=self.coverage)
+        best = ranked_lines(index, candidates(index, covered, limit - price * above), held,
+                            value=self.value, coverage=self.coverage)
         lines = _Lines(index.chronicle.handles, best, above)
         least, most, entry = -1, sys.maxsize, None
         while least < most:

@@ -13,7 +13,7 @@ from itertools import islice
 
 from ..actions import CHANGED, READ
 from ..errorlines import error_points
-from ..extract import clip
+from ..extract import brief
 from ..words import rows_of
 from .chronicle import backwards
 from .index import rough_tokens
@@ -54,14 +54,14 @@ def _said_by_users(scene: Scene, covered: Sequence[int]) -> Iterator[int]:
 
 def _users(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
     for index in _said_by_users(scene, covered):
-        yield f"#{index}: {clip(scene.history[index]['content'])}"
+        yield f"#{index}: {brief(scene.history[index]['content'])}"
 
 
 def _earlier(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
     """The handles of what the user said before that, on one line."""
     handles = [f"#{index}" for index in islice(_said_by_users(scene, covered), USERS, None)]
     if handles:
-        yield clip(" ".join(handles))
+        yield brief(" ".join(handles))
 
 
 def _files(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
@@ -73,14 +73,14 @@ def _files(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
                     f"#{place.result}" for place in reversed(places)))
                 for what, places in found if places]
         if said:
-            yield f"{clip(path)}: {', '.join(said)}"
+            yield f"{brief(path)}: {', '.join(said)}"
 
 
 def _said(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
     for index in covered[:-LOOKED - 1:-1]:
         message = scene.history[index]
         if message["role"] == "assistant" and message["content"].strip():
-            yield f"#{index}: {clip(message['content'])}"
+            yield f"#{index}: {brief(message['content'])}"
 
 
 def _errors(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
@@ -90,4 +90,4 @@ def _errors(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
         if message["role"] == "tool" and message.get("error"):
             rows = [row for row in rows_of(message["content"]) if row.strip()] or [""]
             point = next(iter(error_points(rows)), 0)
-            yield f"#{index} {scene.index.chronicle.labels[index]}: {clip(rows[point])}"
+            yield f"#{index} {scene.index.chronicle.labels[index]}: {brief(rows[point])}"

@@ -84,7 +84,7 @@ class Recall:
             raise StrategyError("there is no store", place=self.name,
                                 remedy="give the run a folder")
         gone = chain.from_iterable(entry.stands_for for _, entry in change.inserts)
-        scene.shelf.remember({index: told(scene.history[index])
+        scene.shelf.remember({index: all_said(scene.history[index])
                               for index in scene.shelf.unknown(gone)
                               if scene.history[index].get("name") not in NEVER_STORED})
         return change
@@ -171,19 +171,19 @@ def dropped_note(indexes: Sequence[int], scene: Scene) -> str:
     """How many rounds are gone, and where the run log has them."""
     rounds = [scene.history[index]["role"] for index in indexes].count("assistant")
     return scene.texts("rounds_dropped", rounds=rounds, count=len(indexes),
-                       spans=spans(indexes, ""))
+                       spans=handle_ranges(indexes, ""))
 
 
 def middle_note(indexes: Sequence[int], scene: Scene) -> str:
     """The handles of what was left out, and how it is had again."""
-    return scene.texts("middle_left_out", count=len(indexes), spans=spans(indexes),
+    return scene.texts("middle_left_out", count=len(indexes), spans=handle_ranges(indexes),
                        way_back=_way_back(scene))
 
 
 def store_note(indexes: Sequence[int], scene: Scene) -> str:
     """The handles of what went to the store, and how it is found again."""
     search = scene.texts("store_search") if "recall" in scene.tools else ""
-    return scene.texts("to_the_store", count=len(indexes), spans=spans(indexes), search=search,
+    return scene.texts("to_the_store", count=len(indexes), spans=handle_ranges(indexes), search=search,
                        way_back=_way_back(scene))
 
 
@@ -191,13 +191,13 @@ def _way_back(scene: Scene) -> str:
     return scene.texts("way_back_any_tool" if "read_result" in scene.tools else "way_back_any_log")
 
 
-def spans(indexes: Sequence[int], mark: str = "#") -> str:
+def handle_ranges(indexes: Sequence[int], mark: str = "#") -> str:
     """Rising indexes as handles, runs of them as one: `#2-#5, #9`."""
     return ", ".join(f"{mark}{run[0]}" if len(run) == 1 else f"{mark}{run[0]}-{mark}{run[-1]}"
                      for run in stretches(indexes))
 
 
-def told(message: Message) -> str:
+def all_said(message: Message) -> str:
     """All that a message says: its text, and of each call the tool and its arguments."""
     calls = (f"{made['name']} {arguments_text(made)}" for made in calls_of(message))
     return "\n".join(part for part in [message["content"], *calls] if part)

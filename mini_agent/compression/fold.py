@@ -64,8 +64,8 @@ class Stretch:
     covered: list[int]
 
 
-def fold(how: Fold, view: View, scene: Scene, span: range,
-         write: Write | None = None) -> Change | None:
+def fold_span(how: Fold, view: View, scene: Scene, span: range,
+              write: Write | None = None) -> Change | None:
     """A change that puts a summary in the place of `span`; None where nothing is gained.
 
     `write` gives the text for history indexes and may raise `StrategyError`; without it
@@ -98,7 +98,7 @@ def fold(how: Fold, view: View, scene: Scene, span: range,
 def fold_first(how: Fold, view: View, scene: Scene, spans: Iterable[range],
                write: Write | None = None) -> Change | None:
     """The change for the first of some stretches that gains, None if none does."""
-    return next(filter(None, (fold(how, view, scene, span, write) for span in spans)), None)
+    return next(filter(None, (fold_span(how, view, scene, span, write) for span in spans)), None)
 
 
 def _take_apart(how: Fold, view: View, scene: Scene, span: range) -> Stretch:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .attach import check_kinds
-from .fold import SUMMARY_TOKENS, Fold, fold
+from .fold import SUMMARY_TOKENS, Fold, fold_span
 from .scene import Scene
 from .spans import older
 from .view import Change, View
@@ -42,7 +42,7 @@ class FullSummary:
         """All that is older than the tail; None without gain. Raises `StrategyError`."""
         how = Fold(self.name, "nine", "nine_header", self.max_tokens, self.attach,
                    refuse_unsupported=self.refuse_unsupported)
-        return fold(how, view, scene, older(view, scene, self.keep_last, self.tail_share))
+        return fold_span(how, view, scene, older(view, scene, self.keep_last, self.tail_share))
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class HandoffNote:
         """All that is older than the tail; None without gain. Raises `StrategyError`."""
         how = Fold(self.name, "note", "note_header", self.max_tokens, apart=True,
                    refuse_unsupported=self.refuse_unsupported)
-        return fold(how, view, scene, older(view, scene, self.keep_last))
+        return fold_span(how, view, scene, older(view, scene, self.keep_last))
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class HandoffForm:
         """All that is older than the tail; None without gain. Raises `StrategyError`."""
         how = Fold(self.name, "form", "form_header", self.max_tokens,
                    refuse_unsupported=self.refuse_unsupported)
-        return fold(how, view, scene, older(view, scene, tail_share=self.tail_share))
+        return fold_span(how, view, scene, older(view, scene, tail_share=self.tail_share))
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class HandoffFive:
         """All that is older than the tail; None without gain. Raises `StrategyError`."""
         how = Fold(self.name, "five", "five_header", self.max_tokens,
                    refuse_unsupported=self.refuse_unsupported)
-        return fold(how, view, scene, older(view, scene, self.keep_last))
+        return fold_span(how, view, scene, older(view, scene, self.keep_last))
 
 
 @dataclass(frozen=True)
@@ -119,4 +119,4 @@ class ContextReset:
         """All behind the head; None without gain. Raises `StrategyError`."""
         how = Fold(self.name, "form", "reset_header", self.max_tokens, self.attach,
                    refuse_unsupported=self.refuse_unsupported)
-        return fold(how, view, scene, older(view, scene))
+        return fold_span(how, view, scene, older(view, scene))

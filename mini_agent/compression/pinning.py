@@ -24,7 +24,7 @@ def whole(pin: Pin, state: WindowState) -> Pin:
     return replace(pin, text=state.history[pin.index]["content"])
 
 
-def refusal(pin: Pin, state: WindowState, window: int | None) -> str:
+def pin_refusal(pin: Pin, state: WindowState, window: int | None) -> str:
     """Why `pin` may not be set, "" if it may. `window` in tokens, None without a limit."""
     if not 0 <= pin.index < len(state.history):
         return f"there is no message #{pin.index}; the newest is #{len(state.history) - 1}"

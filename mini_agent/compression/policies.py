@@ -17,7 +17,7 @@ from typing import Any
 from ..errors import UsageError
 from ..json_files import read_object
 from ..texts import Texts
-from ..tools.schema import COUNT, OBJECT, TEXT, faults, list_of, object_of
+from ..tools.schema import COUNT, OBJECT, TEXT, array_of, object_of, schema_faults
 from .admission import Admission
 from .budget import FULL_WINDOW, MOST, Budget, make_budget, tokens_at
 from .catalogue import POLICIES
@@ -40,12 +40,12 @@ STRATEGIES: dict[str, type[Strategy]] = {made.name: made for made in (
 
 SCHEMA = object_of({  # triggers are of two kinds, which `tokens_at` knows
     "name": TEXT, "source": TEXT, "about": TEXT, "estimator": TEXT,
-    "breaks": list_of({"type": "integer", "minimum": 1, "maximum": 9}),
+    "breaks": array_of({"type": "integer", "minimum": 1, "maximum": 9}),
     "trigger": {}, "target": {}, "reserve": COUNT, "margin": COUNT,
     "protect_last": COUNT, "user_share": {"type": "number", "minimum": 0, "maximum": 1},
     **{name: {"type": "boolean"} for name in ("shorten_tail", "frozen", "scale", "stages")},
-    "ladder": list_of(object_of({"strategy": TEXT, "trigger": {}, "settings": OBJECT},
-                                ("strategy",)))}, ("name", "ladder"))
+    "ladder": array_of(object_of({"strategy": TEXT, "trigger": {}, "settings": OBJECT},
+                                 ("strategy",)))}, ("name", "ladder"))
 
 ALWAYS = 0  # the trigger of a rung that is taken before every call, and not only in need
 NO_SETTINGS = ("name", "ladder", "data")  # fields that make a policy what it is
@@ -124,7 +124,7 @@ def read_policy(path: Path) -> Policy:
 
 def from_data(data: Mapping[str, Any], place: str) -> Policy:
     """A policy that is in no catalogue; a trace has its data, so that it can be had again."""
-    for _, wrong in faults(SCHEMA, data, Texts()):
+    for _, wrong in schema_faults(SCHEMA, data, Texts()):
         raise UsageError(wrong, place=place, value=data, remedy="see mini-agent policies --json")
     policy = make_policy({"source": place, "about": "", **data}, place)
     for trigger in (policy.trigger, policy.target, *(rung.trigger for rung in policy.ladder)):

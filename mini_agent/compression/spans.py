@@ -21,7 +21,7 @@ def runs(view: View, scene: Scene) -> Iterator[range]:
     stop = scene.protection.tail
     start = 0
     for group in groups([entry.message for entry in view.entries[:stop]]):
-        if stays(view, group.start, scene):
+        if divides(view, group.start, scene):
             if start < group.start:
                 yield range(start, group.start)
             start = group.stop
@@ -29,7 +29,7 @@ def runs(view: View, scene: Scene) -> Iterator[range]:
         yield range(start, stop)
 
 
-def stays(view: View, at: int, scene: Scene) -> bool:
+def divides(view: View, at: int, scene: Scene) -> bool:
     """Whether the entry at `at` parts two runs: what is protected, and users' words."""
     entry = view[at]
     return entry.how == "verbatim" and (

@@ -40,7 +40,7 @@ def terms_of(query: str, size: int = 3) -> list[str]:
     return list(found)[:MAX_TERMS]
 
 
-def ranked(query: str, holding: Callable[[str], Collection[int]], total: int) -> list[int]:
+def ranked_messages(query: str, holding: Callable[[str], Collection[int]], total: int) -> list[int]:
     """The messages that hold any term of a query, best first: rare terms count more, then
     newer messages come first. Chinese is tried in threes, then in twos."""
     for size in (3, 2):
@@ -75,7 +75,7 @@ class MemoryShelf:
 
     def find(self, query: str, limit: int) -> tuple[int, dict[int, str]]:
         """(how many hold any term of the query, the `limit` best of them by index)."""
-        found = ranked(query, self._holding, len(self.texts))
+        found = ranked_messages(query, self._holding, len(self.texts))
         return len(found), {index: self.texts[index] for index in found[:limit]}
 
     def _holding(self, term: str) -> list[int]:
@@ -133,7 +133,7 @@ class RunShelf:
         with self._open() as base:
             total = base.execute("SELECT count(*) FROM said").fetchone()[0]
             indexed = _index_of(base)
-            found = ranked(query, lambda term: _holding(base, indexed, term), total)
+            found = ranked_messages(query, lambda term: _holding(base, indexed, term), total)
             return len(found), {index: base.execute(
                 "SELECT text FROM said WHERE id = ?", (index,)).fetchone()[0]
                 for index in found[:limit]}

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from ..extract import clip
+from ..extract import brief
 from ..forms import heading, own_lines
 from .attach import check_kinds
 from .chain import Node
-from .fold import SUMMARY_TOKENS, Fold, fold, fold_first
+from .fold import SUMMARY_TOKENS, Fold, fold_first, fold_span
 from .ledger import Ledger
 from .scene import Scene
 from .sheet import bound, merge, parse, render
@@ -120,7 +120,7 @@ class StageSummary:
         """The first stage that gains; None if none does. Raises `StrategyError`."""
         for stage in scene.stages:
             how = Fold(self.name, "stage", "stage_header", self.max_tokens, self.attach,
-                       refuse_unsupported=self.refuse_unsupported, title=clip(stage.name))
-            if change := fold(how, view, scene, of_stage(view, scene, stage)):
+                       refuse_unsupported=self.refuse_unsupported, title=brief(stage.name))
+            if change := fold_span(how, view, scene, of_stage(view, scene, stage)):
                 return change
         return None

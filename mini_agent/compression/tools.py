@@ -19,7 +19,7 @@ from ..tools.base import Tool
 from ..tools.schema import COUNT, object_of, one_of
 from ..words import rows_of
 from .clear import call_of
-from .drop import told
+from .drop import all_said
 from .store import terms_of
 
 PAGE_CHARS = 10_000  # of one answer at most; less where the window is small
@@ -74,7 +74,7 @@ class ReadResult:
         if handle >= len(self.history):
             raise ToolError("NO_SUCH_HANDLE", self.texts(
                 "no_such_handle", handle=handle, last=len(self.history) - 1))
-        text = told(self.history[handle])
+        text = all_said(self.history[handle])
         rows = rows_of(text) if unit == "lines" else []
         total = len(rows) if unit == "lines" else len(text)
         last = total if end is None else min(end, total)

@@ -32,10 +32,10 @@ _HANDLE = re.compile(r"\[#\d")  # looks like a mark of the harness: never copied
 
 def units(text: str) -> list[str]:
     """The units of a text, in order, as they stand in it."""
-    return [text[start:end] for start, end in spans(text)]
+    return [text[start:end] for start, end in unit_spans(text)]
 
 
-def spans(text: str) -> Iterator[tuple[int, int]]:
+def unit_spans(text: str) -> Iterator[tuple[int, int]]:
     """Where the units of a text begin and end, in order.
 
     None for what is too short to say anything, or poses as a handle of the harness.

@@ -26,7 +26,7 @@ from .inputs import Inputs, lean
 from .ladder import Ladder
 from .laws import Protection
 from .overflow import immovable, least, overflow_error
-from .pinning import new_marks, put_back, record_of, refusal, whole
+from .pinning import new_marks, pin_refusal, put_back, record_of, whole
 from .pins import Pin, Pins
 from .policies import Policy
 from .scene import Shelf
@@ -207,7 +207,7 @@ class ContextWindow:
         one that is refused, the paths are protected all the same.
         """
         pin = whole(pin, self.state)
-        refused = wrong or refusal(pin, self.state, self.budget.window)
+        refused = wrong or pin_refusal(pin, self.state, self.budget.window)
         self._ladder.record("pin", **record_of(pin, step, by, refused, self.state))
         if refused and pin.protect and pin.text:
             self.pin(replace(pin, text=""), step, by)

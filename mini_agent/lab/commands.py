@@ -129,7 +129,7 @@ def _why(options: argparse.Namespace) -> int:
     from ..columns import write_rows
     from ..hostile import escaped
     from .look import steps_at
-    from .why import explain, lines
+    from .why import explain, why_lines
 
     if not options.text:
         raise UsageError("an empty text is everywhere", place="TEXT",
@@ -145,7 +145,7 @@ def _why(options: argparse.Namespace) -> int:
             print(json.dumps({"session": name, **explained}, ensure_ascii=False))
             continue
         print(f"{escaped(name)}: {options.text!r}")
-        write_rows((f"  {line}" for line in lines(explained)), sys.stdout, indent=12)
+        write_rows((f"  {line}" for line in why_lines(explained)), sys.stdout, indent=12)
         number = name.rpartition("#")[2]
         if at and number.isdecimal():  # a sub-agent: who sent it can ask for it
             write_rows([f"  above     read_child(child={number}, message="

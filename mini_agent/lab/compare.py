@@ -64,8 +64,8 @@ class Plan:
         return tuple(dict.fromkeys((BASELINE, *self.policies)))
 
 
-def results_of(source: Source, plan: Plan, progress: Progress = lambda _: None,
-               jobs: int = 1) -> list[Result]:
+def file_results(source: Source, plan: Plan, progress: Progress = lambda _: None,
+                 jobs: int = 1) -> list[Result]:
     """What comes of a file: a result a session, or one that says what was wrong.
 
     A result has `at` (the number of its source), `session`, and `error` or else `rows`,
@@ -186,14 +186,14 @@ def compare(sources: Sequence[Source], plan: Plan, jobs: int = 1,
                          remedy="give 1 or more")
     done = 0
     if jobs > 1 and len(sources) > 1:
-        work = [partial(results_of, source, plan) for source in sources]
+        work = [partial(file_results, source, plan) for source in sources]
         for source, results in zip(sources, side_by_side(work, jobs)):
             yield from results
             done += source.size
             progress(done)
         return
     for source in sources:
-        yield from results_of(source, plan, _bytes_of(source, done, progress), jobs)
+        yield from file_results(source, plan, _bytes_of(source, done, progress), jobs)
         done += source.size
         progress(done)
 

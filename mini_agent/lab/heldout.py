@@ -17,8 +17,8 @@ from functools import cached_property
 from math import fsum
 from typing import Any
 
-from .study import CONTEXT, FAR, Pair, Study, told
-from .summary import Row, counts, interval, mean
+from .study import CONTEXT, FAR, Pair, Study, difference
+from .summary import Row, interval, is_counted, mean
 from .variants import GRID
 
 SHIPPED = "digest_75_50_10"
@@ -35,7 +35,7 @@ class HeldOut:
         """By session, window and settings; only of sessions that count there."""
         return {(result["session"], row["window"], row["policy"]): row
                 for result in self.results for row in result["rows"]
-                if row["policy"] in GRID and counts(result, row["window"])
+                if row["policy"] in GRID and is_counted(result, row["window"])
                 and row[CONTEXT] is not None}
 
     @cached_property
@@ -76,7 +76,7 @@ class HeldOut:
             best = study.best_known(window, CONTEXT)
             theirs = {pair.session: pair.theirs
                       for pair in study.pairs(window, "digest", best, CONTEXT)}
-            yield (f"window {window}, held out against {best} in context: " + told([
+            yield (f"window {window}, held out against {best} in context: " + difference([
                 Pair(session, row[CONTEXT], theirs[session])
                 for session, row in self.cell(window) if session in theirs]))
 
@@ -103,4 +103,4 @@ def second_halves(study: Study) -> Iterator[str]:
                   f"{study.paid(window, near[0]):.3f})"
                   if near else ""))
         yield (f"window {window}, digest against {best} in context: "
-               f"{told(study.pairs(window, 'digest', best, CONTEXT))}")
+               f"{difference(study.pairs(window, 'digest', best, CONTEXT))}")

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     """Exit status 0, 1 (a bound is broken), 2 (a file could not be read) or 130."""
     bounds = _bounds(options)
     paths, plan, results, interrupted = (
-        (*merge(options.merge), False) if options.merge else _work(options, bounds, err))
+        (*merge_shares(options.merge), False) if options.merge else _work(options, bounds, err))
     bounds.check(plan.facts, plan.evidence)  # of shares this is known only now
     if options.shard:
         out.write(json.dumps({"compare": SHARE_FORMAT, "shard": options.shard, "paths": paths,
@@ -133,7 +133,7 @@ def _bounds(options: argparse.Namespace) -> Bounds:
     return Bounds(options.max_peak, options.min_recall, fail_on)
 
 
-def merge(paths: Sequence[str]) -> tuple[list[str], Plan, list[Result]]:
+def merge_shares(paths: Sequence[str]) -> tuple[list[str], Plan, list[Result]]:
     """Paths, plan and results of all shares of a comparison. Raises `UsageError`."""
     shares = [_read_share(path) for path in paths]
     first = shares[0]
@@ -203,9 +203,9 @@ def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
 
 def _write_page(path: Path, paths: Sequence[str], plan: Plan, results: Sequence[Result],
                 err: TextIO) -> None:
-    from .page import render
+    from .page import render_page
 
-    page = render(page_data(command_of(paths, plan, str(path)), plan.estimator, plan.facts, results))
+    page = render_page(page_data(command_of(paths, plan, str(path)), plan.estimator, plan.facts, results))
     try:
         write_file(path, clean(page))
     except OSError as error:

@@ -16,7 +16,7 @@ from ..compression.view import Entry, View
 from ..errors import UsageError
 from ..hostile import escaped
 from ..messages import arguments_text, calls_of
-from ..rhythm import rows, spans
+from ..rhythm import number_ranges, rows
 from ..trace import Trace
 from .look import steps_at
 from .steps import Taken, views
@@ -36,7 +36,7 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
     yield "step  before      sent        what happened"
     children = list(trace.events("subagent_end"))
     for row in rows(trace.records):
-        told = [f"{change.seq}: {change.strategy} [{spans(change.affected)}]"
+        told = [f"{change.seq}: {change.strategy} [{number_ranges(change.affected)}]"
                 for change in row.compressions]
         before, sent = (f"{tokens} ({messages})" if tokens or not messages else f"({messages})"
                         for tokens, messages in ((row.before, row.before_messages),

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from ..compression.policies import policy_names
 from . import prototype
 from .extremes import EXTREMES
-from .summary import Row, counts, interval, summarise
+from .summary import Row, interval, is_counted, summarise
 from .variants import VARIANTS
 
 OURS = ("digest_full", "digest", "digest_lean", "digest_minimal")
@@ -60,7 +60,7 @@ class Study:
 
     def counted(self, window: int) -> list[dict[str, Any]]:
         """The results of the sessions that count at a window."""
-        return [result for result in self.results if counts(result, window)]
+        return [result for result in self.results if is_counted(result, window)]
 
     def cell(self, window: int, policy: str) -> Row:
         """The row of the table for a window and policy."""
@@ -100,7 +100,7 @@ class Study:
                 best = self.best_known(window, measure)
                 yield (f"digest against {best}, the known policy with the most "
                        f"{measure.replace('_', ' ')}: "
-                       f"{told(self.pairs(window, 'digest', best, measure))}")
+                       f"{difference(self.pairs(window, 'digest', best, measure))}")
             near = self.near(window, "digest")
             yield (f"digest costs {self.paid(window, 'digest'):.3f}; "
                    + (f"the cheapest known policy within {100 * WITHIN:.0f} points of its far "
@@ -108,7 +108,7 @@ class Study:
                       f"no known policy is within {100 * WITHIN:.0f} points of its far recall"))
             for name, (about, _) in VARIANTS.items():
                 yield (f"{name} ({about}): "
-                       f"{told(self.pairs(window, name, 'digest', FAR))} in far recall, "
+                       f"{difference(self.pairs(window, name, 'digest', FAR))} in far recall, "
                        f"{_mean(self.pairs(window, name, 'digest', CONTEXT)):+.3f} in context, "
                        f"{self.paid(window, name) - self.paid(window, 'digest'):+.3f} in cost")
             if window in prototype.FAR:
@@ -126,7 +126,7 @@ class Study:
                 yield f"{name} {figure:.3f}, here {_mean(pairs):+.3f}{_between(pairs)}"
 
 
-def told(pairs: Sequence[Pair]) -> str:
+def difference(pairs: Sequence[Pair]) -> str:
     """The mean difference with its interval, and how many sessions are better and worse."""
     better = sum(pair.ours > pair.theirs for pair in pairs)
     worse = sum(pair.ours < pair.theirs for pair in pairs)

@@ -22,7 +22,7 @@ Result = dict[str, Any]
 Row = dict[str, Any]
 
 
-def counts(result: Result, window: int) -> bool:
+def is_counted(result: Result, window: int) -> bool:
     """Whether a session is long enough, and not too long at once, for this window."""
     return bool(result["calls"] >= MIN_CALLS and result["tokens"] > MIN_HISTORY * window
                 and result["head"] < MAX_HEAD * window)
@@ -40,7 +40,7 @@ def summarise(results: Sequence[Result]) -> list[Row]:
     for result in results:
         for row in result["rows"]:
             cell = cells.setdefault((row["window"], row["policy"]), [])
-            if counts(result, row["window"]):
+            if is_counted(result, row["window"]):
                 cell.append(row)
     return [_summary(window, policy, cell) for (window, policy), cell in cells.items()]
 

@@ -110,7 +110,7 @@ def _way_back(holders: Sequence[int], view: View) -> dict[str, Any]:
     return {"handles": shown, "log": list(holders)}
 
 
-def lines(found: dict[str, Any]) -> Iterator[str]:
+def why_lines(found: dict[str, Any]) -> Iterator[str]:
     """An explanation in words, one line a fact."""
     entered = found["entered"]
     if not entered:

@@ -13,14 +13,14 @@ from ..chat.conversation import Conversation
 from ..chat.keyboard import Keyboard, line_editing
 from ..chat.narrator import Narrator
 from ..chat.permission import Permission
-from ..chat.screen import Screen, joined, style_of
+from ..chat.screen import Screen, joined_to_fit, style_of
 from ..compression.budget import window_tokens
 from ..compression.policies import find_policy, plain
 from ..errors import UsageError
 from ..governance import governed_by, with_room
 from ..interrupts import Interrupts
 from ..lab.look import steps_at
-from ..lab.why import explain, lines
+from ..lab.why import explain, why_lines
 from ..meter import Prices, prices
 from ..models.base import Model, ParentModel
 from ..models.connect import Options, connect
@@ -92,7 +92,7 @@ class Wiring:
         if self.session is not None:
             parts = status(self.session.window, self.session.meter, self._prices(),
                            model_name(self._setup.model))
-            self._screen.tell(joined(parts, self._screen.style.width()), "dim")
+            self._screen.tell(joined_to_fit(parts, self._screen.style.width()), "dim")
 
     def _prices(self) -> Prices | None:
         return prices(self._options.price) if self._options.price else None
@@ -170,4 +170,4 @@ def model_name(model: Model) -> str:
 def explained(path: Path, text: str) -> Iterator[str]:
     """Why a text is not known, from a trace."""
     for _, steps, history in steps_at(str(path)):
-        yield from lines(explain(text, steps, history))
+        yield from why_lines(explain(text, steps, history))

@@ -25,7 +25,7 @@ from ..models.scripted import ScriptedModel
 from ..runner import run_task
 from ..tasks import Task
 from ..texts import LANGUAGES, Texts
-from ..tools.schema import COUNT, OBJECT, TEXT, faults, list_of, object_of, one_of
+from ..tools.schema import COUNT, OBJECT, TEXT, array_of, object_of, one_of, schema_faults
 from ..trace import Record, TraceFile, trace_folder
 from .endings import Ending, Numbers, ending_of, written
 from .orders import NAME, ChildLimits
@@ -34,8 +34,8 @@ from .processes import leave_with_parent
 _PIN = {"text": TEXT, "kind": one_of(KINDS), "protect": TEXT}
 _FIELDS = {
     "name": TEXT, "language": one_of(LANGUAGES), "system": TEXT, "task": TEXT,
-    "pins": list_of(object_of(_PIN, tuple(_PIN))), "workspace": TEXT, "trace": TEXT,
-    "tools": list_of(TEXT), "writes": list_of(TEXT), "steps": COUNT, "tokens": COUNT,
+    "pins": array_of(object_of(_PIN, tuple(_PIN))), "workspace": TEXT, "trace": TEXT,
+    "tools": array_of(TEXT), "writes": array_of(TEXT), "steps": COUNT, "tokens": COUNT,
     "depth": COUNT, "start": OBJECT, "model": OBJECT}
 SCHEMA = object_of(_FIELDS, tuple(_FIELDS))
 
@@ -94,7 +94,7 @@ def read_request(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise UsageError("the request is no JSON", place="standard input", value=len(line),
                          remedy="this command is for mini-agent itself") from error
-    wrong = next((words for _, words in faults(SCHEMA, value, Texts())), "")
+    wrong = next((words for _, words in schema_faults(SCHEMA, value, Texts())), "")
     if wrong:
         raise UsageError(wrong, place="standard input",
                          remedy="this command is for mini-agent itself")

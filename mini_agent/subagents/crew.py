@@ -23,7 +23,7 @@ from ..errors import ToolError
 from ..messages import Call
 from ..tools.base import Answer, Tool, ToolBox
 from ..tools.guard import Guard
-from ..tools.output import clip
+from ..tools.output import first_lines
 from ..trace import Tracer, trace_folder
 from .endings import Ending
 from .orders import NAME, ChildLimits, Order, clashes, make_order, parameters
@@ -160,7 +160,7 @@ class Crew:
     def _told(self, child: Child, ending: Ending, limit: int) -> str:
         """What the parent's model is told; `ToolError` for all but a success."""
         texts = self.home.workspace.texts
-        report, _ = clip(ending.text, limit)
+        report, _ = first_lines(ending.text, limit)
         cut = "" if len(report) == ending.chars else texts(
             "child_cut", kept=len(report), chars=ending.chars)
         has_log = child_trace(self.home.folder, child.number).exists()

@@ -18,7 +18,7 @@ from ..errors import ToolError, UsageError
 from ..hostile import clean_output, one_line
 from ..messages import Call, Message, tool_result
 from ..texts import Texts
-from .schema import faults, kind, without_nulls
+from .schema import json_type, schema_faults, without_nulls
 
 Answer = Callable[[Message], None]
 MESSAGE_LIMIT = 2_000  # characters of an error's message; its details are the tool's to bound
@@ -147,7 +147,7 @@ class ToolBox:
             raise ToolError("INVALID_JSON", self._texts(
                 "invalid_json", fault=_json_fault(call["invalid"], self._texts)))
         arguments = without_nulls(tool.parameters, call["arguments"])
-        found = [words for _, words in faults(tool.parameters, arguments, self._texts)]
+        found = [words for _, words in schema_faults(tool.parameters, arguments, self._texts)]
         if found:
             raise ToolError("BAD_ARGUMENTS", "; ".join(found))
         if self._permit is not None:
@@ -182,7 +182,7 @@ def _json_fault(raw: str, texts: Texts) -> str:
         return f"line {error.lineno} column {error.colno}: {error.msg}"
     except (ValueError, RecursionError) as error:  # a number or a nesting without end
         return _described(error)
-    found = kind(value)
+    found = json_type(value)
     return texts("json_string") if found == "object" else texts("json_type", found=found)
 
 

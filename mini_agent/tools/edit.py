@@ -20,7 +20,7 @@ MAX_COMPARED = 2_000  # lines among which a similar one is looked for
 _HUNK = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 
 
-def places(text: str, old: str) -> list[tuple[int, int]]:
+def occurrences(text: str, old: str) -> list[tuple[int, int]]:
     """(start, end) of each place where `old` stands, overlapping ones too.
 
     A newline of `old` matches "\\n" and "\\r\\n": a model does not see the difference.

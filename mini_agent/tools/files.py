@@ -15,8 +15,8 @@ from typing import Any
 from ..errors import ToolError
 from ..hostile import clean_output, one_line
 from ..texts import Texts
-from .edit import closest, line_number, places, replaced, unified_diff
-from .output import HEADER_ROOM, LIMIT, LINE_LIMIT, clip, lines_of, page
+from .edit import closest, line_number, occurrences, replaced, unified_diff
+from .output import HEADER_ROOM, LIMIT, LINE_LIMIT, first_lines, lines_of, page
 from .schema import object_of
 from .workspace import MAX_FILES, Workspace
 
@@ -133,7 +133,7 @@ class ReadFile:
     def _part(self, text: str, lines: list[str], line: int, char: int) -> str:
         """The first part of a text that is over the limit, under a line that says so."""
         texts = self.workspace.texts
-        shown, _ = clip(text, self.limit - HEADER_ROOM)
+        shown, _ = first_lines(text, self.limit - HEADER_ROOM)
         if shown.endswith("\n"):
             following = line + shown.count("\n")
             head = texts("read_lines", first=line, last=following - 1, lines=len(lines),
@@ -198,7 +198,7 @@ class EditFile:
         decoded(self.workspace, path, data)  # refuses a binary file
         # Bytes that are not UTF-8 pass through unchanged, and so does a BOM.
         before = data.decode("utf-8", "surrogateescape")
-        found = places(before, old)
+        found = occurrences(before, old)
         if len(found) != 1:
             raise self._refusal(path, before, old, found)
         after = replaced(before, found[0], new)
@@ -206,7 +206,7 @@ class EditFile:
             raise ToolError("BAD_ARGUMENTS", self.workspace.texts("same_new"))
         self.workspace.write(path, after.encode("utf-8", "surrogateescape"))
         diff = clean_output(unified_diff(before, after, self.workspace.relative(path)))
-        shown, left_out = clip(diff, self.limit - HEADER_ROOM)
+        shown, left_out = first_lines(diff, self.limit - HEADER_ROOM)
         return shown if not left_out else self.workspace.texts(
             "diff_cut", chars=len(shown), total=len(diff)) + "\n" + shown
 

@@ -33,7 +33,7 @@ def page(lines: Iterable[str], start: int, limit: int) -> tuple[list[str], int]:
     return shown, total
 
 
-def clip(text: str, limit: int) -> tuple[str, int]:
+def first_lines(text: str, limit: int) -> tuple[str, int]:
     """(the first `limit` characters of `text` in whole lines where it has them,
     how many characters were left out)."""
     if len(text) <= limit:

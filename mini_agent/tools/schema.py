@@ -25,7 +25,7 @@ def object_of(properties: Mapping[str, Any], required: tuple[str, ...] = ()) -> 
             "additionalProperties": False}
 
 
-def list_of(items: Mapping[str, Any]) -> dict[str, Any]:
+def array_of(items: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of an array of such items."""
     return {"type": "array", "items": items}
 
@@ -42,8 +42,8 @@ def without_nulls(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> di
             if value is not None or name not in optional}
 
 
-def faults(schema: Mapping[str, Any], value: Any, texts: Texts,
-           place: str = "") -> Iterator[tuple[str, str]]:
+def schema_faults(schema: Mapping[str, Any], value: Any, texts: Texts,
+                  place: str = "") -> Iterator[tuple[str, str]]:
     """(place, what is wrong there) for each way in which `value` breaks `schema`.
 
     In the order of the schema; a place is a path such as `replies[3].content`, and
@@ -52,12 +52,12 @@ def faults(schema: Mapping[str, Any], value: Any, texts: Texts,
     wanted = schema.get("type", "")
     if wanted and not _is(wanted, value):
         yield place, texts("fault_type", place=place or "arguments", wanted=wanted,
-                           found=f"{kind(value)} {_shown(value)}".rstrip())
+                           found=f"{json_type(value)} {_shown(value)}".rstrip())
     elif wanted == "object":
         yield from _object_faults(schema, value, texts, place)
     elif wanted == "array":
         for index, item in enumerate(value):
-            yield from faults(schema.get("items", {}), item, texts, f"{place}[{index}]")
+            yield from schema_faults(schema.get("items", {}), item, texts, f"{place}[{index}]")
     elif "enum" in schema and value not in schema["enum"]:
         yield place, texts("fault_enum", place=place, value=_shown(value),
                            allowed=", ".join(map(_shown, schema["enum"])))
@@ -84,10 +84,10 @@ def _object_faults(schema: Mapping[str, Any], value: Mapping[str, Any], texts: T
                 texts("did_you_mean", names=close[0]) if close else "")
     for name, inner in properties.items():
         if name in value:
-            yield from faults(inner, value[name], texts, prefix + name)
+            yield from schema_faults(inner, value[name], texts, prefix + name)
 
 
-def kind(value: Any) -> str:
+def json_type(value: Any) -> str:
     """The JSON type of a value. A bool is no integer."""
     if value is None:
         return "null"
@@ -103,7 +103,7 @@ def kind(value: Any) -> str:
 
 
 def _is(wanted: str, value: Any) -> bool:
-    found = kind(value)
+    found = json_type(value)
     return found == wanted or (wanted == "number" and found == "integer")
 
 

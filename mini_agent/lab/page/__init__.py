@@ -1,6 +1,6 @@
 """Milestone 6: the report page: one file, no network, readable without scripting.
 
-`render` fills the template once, with real `.css` and `.js` files of this folder.
+`render_page` fills the template once, with real `.css` and `.js` files of this folder.
 The verdict, the table and the curves are made here and stand in the page as text
 and picture; the bench gets the data as JSON and only folds the changes that Python
 made (`lab/pagedata.py` has their form). Texts of a session reach the page in two
@@ -24,7 +24,7 @@ Data = dict[str, Any]
 SCRIPTS = ("fold.js", "strip.js", "bench.js", "sort.js")
 
 
-def render(data: Data) -> str:
+def render_page(data: Data) -> str:
     """The page of a comparison (`pagedata.page_data`), the same bytes for the same data."""
     return Template(_part("page.html")).substitute(
         title=escape(data["title"]), style=_part("page.css"), verdict=verdict(data),

@@ -23,7 +23,7 @@ from .base import (
 from .claude_code import ClaudeCode
 from .codex import Codex
 from .copilot import Copilot
-from .document import Document, kind_of
+from .document import Document, type_in_words
 from .gemini import Gemini
 from .mini_swe import MiniSwe
 from .openai_chat import OpenAIChat
@@ -107,7 +107,7 @@ def _name_apart(sessions: list[LogSession]) -> None:
 def _shape(document: Document) -> str:
     """What a file of no known format looks like, in a few words."""
     first: Any = document.head[0] if document.head else None
-    what = kind_of(first)
+    what = type_in_words(first)
     if isinstance(first, dict):
         keys = ", ".join(escaped(key[:24]) for key in list(first)[:6])
         what = f"objects with {keys or 'no keys'}"

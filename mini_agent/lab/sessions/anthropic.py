@@ -18,7 +18,7 @@ from .blocks import add_assistant, add_user, is_result
 from .chat import message_lists, messages_in
 from .claude_code import add_records
 from .document import Document
-from .fields import dict_of, dicts_of, flat, int_of, text_of
+from .fields import dict_of, dicts_of, flat, int_of, string_of
 from .join import finish
 from .log import Log
 
@@ -130,7 +130,7 @@ class _Wire:
     def _start_anew(self, messages: list[dict[str, Any]]) -> None:
         """A request that does not go on from the last: after a compression, or a reset."""
         parts = dicts_of(messages[0].get("content"))
-        kept = [part for part in parts if _CONTINUED not in text_of(part.get("text"))]
+        kept = [part for part in parts if _CONTINUED not in string_of(part.get("text"))]
         if len(kept) < len(parts):
             messages[0] = {**messages[0], "content": kept}
         else:

@@ -17,7 +17,7 @@ from typing import Any
 
 from .base import LogSession
 from .document import Document
-from .fields import dict_of, dicts_of, flat, list_of, text_of
+from .fields import dict_of, dicts_of, flat, list_of, string_of
 from .join import finish
 from .log import Log, RawCall, failed
 
@@ -66,8 +66,8 @@ def _step(log: Log, step: dict[str, Any], handoff: bool) -> bool:
 
 
 def _agent(log: Log, step: dict[str, Any]) -> None:
-    calls = [RawCall(text_of(call.get("tool_call_id") or call.get("id")),
-                     text_of(call.get("function_name") or call.get("name")),
+    calls = [RawCall(string_of(call.get("tool_call_id") or call.get("id")),
+                     string_of(call.get("function_name") or call.get("name")),
                      call.get("arguments")) for call in dicts_of(step.get("tool_calls"))]
     log.assistant(flat(step.get("message")), calls)
     results = dicts_of(dict_of(step.get("observation")).get("results"))
@@ -76,7 +76,7 @@ def _agent(log: Log, step: dict[str, Any]) -> None:
         refs = list_of(result.get("subagent_trajectory_ref"))
         log.notes["subagent_records"] += len(refs)
         if "content" in result or not refs:
-            log.result(text_of(result.get("source_call_id")), flat(result.get("content")))
+            log.result(string_of(result.get("source_call_id")), flat(result.get("content")))
 
 
 def _system(log: Log, step: dict[str, Any]) -> bool:

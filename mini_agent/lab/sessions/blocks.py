@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .fields import Flat, dict_of, dicts_of, flat, is_injected, text_of
+from .fields import Flat, dict_of, dicts_of, flat, is_injected, string_of
 from .log import Log, RawCall, failed
 
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
@@ -22,7 +22,7 @@ _CLINE_OTHER = re.compile(_CLINE_RESULT.pattern + r"|<environment_details>")
 
 def is_result(block: dict[str, Any]) -> bool:
     """Whether a block is the result of a call, of the client or of a server tool."""
-    return text_of(block.get("type")).endswith("tool_result")
+    return string_of(block.get("type")).endswith("tool_result")
 
 
 def add_assistant(log: Log, content: Any, key: str, *, counted: bool = True) -> None:
@@ -30,7 +30,7 @@ def add_assistant(log: Log, content: Any, key: str, *, counted: bool = True) -> 
     blocks = dicts_of(content)
     rest = [block for block in blocks if not is_result(block)]
     text = flat(content if isinstance(content, str) else rest)
-    calls = [RawCall(text_of(block.get("id")), text_of(block.get("name")), block.get("input"))
+    calls = [RawCall(string_of(block.get("id")), string_of(block.get("name")), block.get("input"))
              for block in rest if block.get("type") in _CALLS]
     log.assistant(text, calls, key=key, counted=counted)
     for block in rest:
@@ -72,13 +72,13 @@ def add_user(log: Log, content: Any, *, injected: bool = False, open_calls: int 
 
 
 def _text(part: Any) -> str:
-    return text_of(dict_of(part).get("text"))
+    return string_of(dict_of(part).get("text"))
 
 
 def _result(log: Log, block: dict[str, Any]) -> None:
     content = block.get("content")
     text = flat(block.get("text") if content is None else content)
-    log.result(text_of(block.get("tool_use_id")), text,
+    log.result(string_of(block.get("tool_use_id")), text,
                error=failed() if block.get("is_error") is True else None)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .document import Document
-from .fields import between_all, dict_of, dicts_of, flat, is_injected, list_of, text_of
+from .fields import between_all, dict_of, dicts_of, flat, is_injected, list_of, string_of
 from .log import Log, RawCall, exit_error, failed
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function", "exit")
@@ -51,7 +51,7 @@ def message_lists(document: Document) -> Iterator[MessageList]:
     for number, value in document.records():
         messages = messages_in(value)
         if messages:
-            names = (text_of(dict_of(value).get(key)) for key in _NAMES)
+            names = (string_of(dict_of(value).get(key)) for key in _NAMES)
             found.append(MessageList(next(filter(None, names), str(number)), messages,
                                      dict_of(value).get("system")))
         elif is_message(value):
@@ -81,7 +81,7 @@ def messages_in(value: Any) -> list[dict[str, Any]]:
 
 def role_of(message: dict[str, Any]) -> str:
     """The role of a message, with the names of older forms made plain."""
-    role = text_of(message.get("role") or message.get("from"))
+    role = string_of(message.get("role") or message.get("from"))
     return _PLAIN_ROLES.get(role, role)
 
 
@@ -96,7 +96,7 @@ def calls_in(message: dict[str, Any]) -> list[RawCall]:
         inner = dict_of(call.get("function")) or call
         raw = next((inner[key] for key in ("arguments", "args", "input") if key in inner), None)
         call_id = call.get("id") or call.get("call_id") or call.get("tool_call_id")
-        made.append(RawCall(text_of(call_id), text_of(inner.get("name")), raw))
+        made.append(RawCall(string_of(call_id), string_of(inner.get("name")), raw))
     return made
 
 
@@ -181,7 +181,7 @@ class Chat:
         error = exit_error(int(status[1])) if status else None
         if message.get("status") == "error" or message.get("is_error") is True:
             error = failed()
-        self.log.result(text_of(call_id), text, name=text_of(message.get("name")), error=error)
+        self.log.result(string_of(call_id), text, name=string_of(message.get("name")), error=error)
 
 
 def texts_of(messages: list[dict[str, Any]], role: str) -> list[str]:

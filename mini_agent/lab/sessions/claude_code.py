@@ -26,7 +26,7 @@ from typing import Any
 from .base import LogSession
 from .blocks import add_assistant, add_user, empty
 from .document import Document
-from .fields import dict_of, dicts_of, flat, int_of, is_injected, text_of
+from .fields import dict_of, dicts_of, flat, int_of, is_injected, string_of
 from .join import finish
 from .log import Log, RawCall
 
@@ -96,7 +96,7 @@ class _Reading:
     def conversation(self, record: dict[str, Any]) -> None:
         """A user or assistant record, a copy of one, or a summary."""
         content = record["message"].get("content")
-        uuid = text_of(record.get("uuid"))
+        uuid = string_of(record.get("uuid"))
         if uuid and uuid in self.contents and self.contents[uuid] == content:
             for piece in self.log.pieces[-1:]:
                 piece.faults.append(("duplicates", uuid))
@@ -118,12 +118,12 @@ class _Reading:
             return
         self.log.message()
         meta = record.get("isMeta") is True
-        if not meta and not dicts_of(content) and not is_injected(text_of(content)):
-            self._rewind(text_of(record.get("parentUuid")))
+        if not meta and not dicts_of(content) and not is_injected(string_of(content)):
+            self._rewind(string_of(record.get("parentUuid")))
         add_user(self.log, content, injected=meta)
 
     def _assistant(self, record: dict[str, Any], content: Any) -> None:
-        key = text_of(record["message"].get("id")) or text_of(record.get("uuid"))
+        key = string_of(record["message"].get("id")) or string_of(record.get("uuid"))
         key = key or f"message {self.log.counts.messages}"
         if key not in self.messages:
             self.log.message()
@@ -164,8 +164,8 @@ class _Reading:
 
     def old_tool(self, record: dict[str, Any]) -> None:
         """A call or a result as a record of its own."""
-        call_id = text_of(record.get("id") or record.get("tool_use_id"))
-        name = text_of(record.get("name"))
+        call_id = string_of(record.get("id") or record.get("tool_use_id"))
+        name = string_of(record.get("name"))
         self.log.message()
         if record["type"] == "tool_use":
             self.log.assistant(calls=[RawCall(call_id, name, record.get("input"))])

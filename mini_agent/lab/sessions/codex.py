@@ -22,7 +22,7 @@ from typing import Any
 
 from .base import LogSession
 from .document import Document
-from .fields import arguments_of, dict_of, dicts_of, dumped, flat, int_of, is_injected, text_of
+from .fields import arguments_of, dict_of, dicts_of, dumped, flat, int_of, is_injected, string_of
 from .join import finish
 from .log import Error, Log, RawCall, exit_error
 
@@ -48,7 +48,7 @@ class Codex:
         for record in document.objects():
             payload = record.get("payload")
             if isinstance(payload, dict) and record.get("type") in _ENVELOPES:
-                reading.record(text_of(record["type"]), payload)
+                reading.record(string_of(record["type"]), payload)
             else:
                 reading.item(record)
         return [finish(log, document)]
@@ -69,7 +69,7 @@ class _Reading:
         if kind == "response_item":
             self.item(payload)
         elif kind == "compacted":
-            self._compacted(text_of(payload.get("message")))
+            self._compacted(string_of(payload.get("message")))
         elif kind == "session_meta":
             self._start(payload)
         elif payload.get("type") == "token_count":
@@ -86,7 +86,7 @@ class _Reading:
             return
         self.started = True
         base = dict_of(payload.get("base_instructions")).get("text")
-        self.log.system(text_of(base or payload.get("instructions")), counted=False)
+        self.log.system(string_of(base or payload.get("instructions")), counted=False)
 
     def _compacted(self, summary: str) -> None:
         self.log.compression("summary", self.tokens)
@@ -98,7 +98,7 @@ class _Reading:
 
     def item(self, item: dict[str, Any]) -> None:
         """A message, a call, a result or reasoning."""
-        kind = text_of(item.get("type"))
+        kind = string_of(item.get("type"))
         if kind == "message" or "role" in item:
             self._message(item)
         elif kind == "reasoning":
@@ -144,7 +144,7 @@ class _Reading:
         raw = item.get("arguments", item.get("action"))
         free = item.get("input")
         key = self._key()
-        made = text_of(item.get("call_id")), text_of(name) or kind.removesuffix("_call")
+        made = string_of(item.get("call_id")), string_of(name) or kind.removesuffix("_call")
         if isinstance(free, str):
             self.log.count(calls=1, chars=len(free))
             self.log.assistant(calls=[RawCall(*made, {"input": free})], key=key, counted=False)
@@ -155,7 +155,7 @@ class _Reading:
         self.open = False
         self.log.message()
         text, error = _unwrapped(item.get("output", item.get("result", item.get("tools"))))
-        self.log.result(text_of(item.get("call_id")), text, name=text_of(item.get("name")),
+        self.log.result(string_of(item.get("call_id")), text, name=string_of(item.get("name")),
                         error=error)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from .base import LogSession
 from .document import Document
-from .fields import dict_of, dicts_of, flat, int_of, text_of
+from .fields import dict_of, dicts_of, flat, int_of, string_of
 from .join import finish
 from .log import Log, RawCall, failed
 
@@ -36,7 +36,7 @@ class Copilot:
         log = Log(self.name)
         reading = _Reading(log)
         for event in document.objects():
-            reading.event(text_of(event.get("type")), dict_of(event.get("data")))
+            reading.event(string_of(event.get("type")), dict_of(event.get("data")))
         return [finish(log, document)]
 
 
@@ -69,23 +69,23 @@ class _Reading:
             self.log.notes["aborts" if kind == "abort" else "bookkeeping"] += 1
 
     def _other(self, kind: str, data: dict[str, Any]) -> None:
-        content = text_of(data.get("content"))
+        content = string_of(data.get("content"))
         self.log.message()
         if kind == "system.message":
             self.log.system(content)
         elif kind == "user.message" and content.strip():
             self.log.user(content)
         else:
-            wrapped = text_of(data.get("transformedContent"))
+            wrapped = string_of(data.get("transformedContent"))
             self.log.user(wrapped or content, injected=True, counted=not wrapped)
 
     def _assistant(self, data: dict[str, Any]) -> None:
-        message = text_of(data.get("messageId"))
+        message = string_of(data.get("messageId"))
         self.key = f"{message} {data.get('turnId')}" if message else f"event {len(self.log.pieces)}"
         if self.key not in self.messages:
             self.log.message()
         self.messages.add(self.key)
-        calls = [RawCall(text_of(call.get("toolCallId")), text_of(call.get("name")),
+        calls = [RawCall(string_of(call.get("toolCallId")), string_of(call.get("name")),
                          call.get("arguments")) for call in dicts_of(data.get("toolRequests"))]
         self.calls.update(call.call_id for call in calls)
         self.log.assistant(flat(data.get("content")), calls, key=self.key)
@@ -97,11 +97,11 @@ class _Reading:
             self.log.notes["thinking"] += 1
 
     def _started(self, data: dict[str, Any]) -> None:
-        call_id = text_of(data.get("toolCallId"))
+        call_id = string_of(data.get("toolCallId"))
         if call_id in self.calls:
             return
         self.calls.add(call_id)
-        call = RawCall(call_id, text_of(data.get("toolName")), data.get("arguments"))
+        call = RawCall(call_id, string_of(data.get("toolName")), data.get("arguments"))
         self.log.assistant(calls=[call], key=self.key, counted=False,
                            fault=("calls_not_requested", call_id))
 
@@ -109,7 +109,7 @@ class _Reading:
         self.log.message()
         result, error = dict_of(data.get("result")), dict_of(data.get("error"))
         content = result.get("content", error.get("message"))
-        self.log.result(text_of(data.get("toolCallId")), flat(content),
+        self.log.result(string_of(data.get("toolCallId")), flat(content),
                         error=failed() if data.get("success") is False else None)
 
     def _compressed(self, kind: str, data: dict[str, Any]) -> None:

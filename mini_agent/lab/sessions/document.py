@@ -162,7 +162,7 @@ class Document:
             if isinstance(value, dict):
                 yield value
             else:
-                self.skip(number, f"no object but {kind_of(value)}")
+                self.skip(number, f"no object but {type_in_words(value)}")
 
     def skip(self, line: int, what: str) -> None:
         """A reader cannot use a record: count and name it."""
@@ -174,7 +174,7 @@ def _is_bad(raw: bytes) -> bool:
     return not raw.isascii() and _text(raw).count("\ufffd") > raw.count(_REPLACED)
 
 
-def kind_of(value: Any) -> str:
+def type_in_words(value: Any) -> str:
     """What JSON calls a value: "a list", "a string", ..."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "true or false",
              type(None): "null"}

@@ -37,7 +37,7 @@ class Flat:
     others: int = 0
 
 
-def text_of(value: Any) -> str:
+def string_of(value: Any) -> str:
     """The value if it is a string, a number as its digits, else ""."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
@@ -134,7 +134,7 @@ def flat(content: Any) -> Flat:
 
 
 def _kind(part: Any) -> str:
-    return text_of(dict_of(part).get("type"))
+    return string_of(dict_of(part).get("type"))
 
 
 def _plain(part: Any) -> str | None:
@@ -154,21 +154,21 @@ def _plain(part: Any) -> str | None:
 
 def _stand_in(part: dict[str, Any]) -> str:
     """What stands in the history for an image, a file or a reference; "" for others."""
-    kind = text_of(part.get("type"))
+    kind = string_of(part.get("type"))
     if kind == "tool_reference":
-        return f"[tool reference {text_of(part.get('tool_name'))}]"
+        return f"[tool reference {string_of(part.get('tool_name'))}]"
     if kind == "web_search_result":
-        return f"{text_of(part.get('title'))} {text_of(part.get('url'))}".strip()
+        return f"{string_of(part.get('title'))} {string_of(part.get('url'))}".strip()
     source = dict_of(part.get("source")) or dict_of(part.get("inlineData")) or part
     link = part.get("image_url") or source.get("url") or part.get("image")
-    link = text_of(dict_of(link).get("url") if isinstance(link, dict) else link)
-    data = text_of(source.get("data"))
-    media = text_of(source.get("media_type") or source.get("mimeType") or part.get("mime"))
+    link = string_of(dict_of(link).get("url") if isinstance(link, dict) else link)
+    data = string_of(source.get("data"))
+    media = string_of(source.get("media_type") or source.get("mimeType") or part.get("mime"))
     if link.startswith("data:"):
         head, _, data = link.partition(",")
         media = head[5:].partition(";")[0]
     if "image" not in kind + media and "image_url" not in part:
-        name = text_of(part.get("filename") or part.get("name"))
+        name = string_of(part.get("filename") or part.get("name"))
         what = media or name or kind
         return f"[file {what}, {_size(data)} bytes]" if data else f"[file {what}]" * (
             kind in ("file", "document", "input_file"))

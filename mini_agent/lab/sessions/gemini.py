@@ -22,7 +22,7 @@ from typing import Any
 
 from .base import LogSession
 from .document import Document
-from .fields import dict_of, dicts_of, dumped, flat, list_of, text_of
+from .fields import dict_of, dicts_of, dumped, flat, list_of, string_of
 from .join import finish
 from .log import Error, Log, RawCall, failed
 
@@ -80,16 +80,16 @@ def _messages(log: Log, document: Document) -> list[dict[str, Any]]:
 
 
 def _put(found: dict[str, dict[str, Any]], message: dict[str, Any]) -> None:
-    found[text_of(message.get("id")) or f"without id {len(found)}"] = message
+    found[string_of(message.get("id")) or f"without id {len(found)}"] = message
 
 
 def _replace(log: Log, found: dict[str, dict[str, Any]], messages: list[dict[str, Any]]) -> None:
-    ids = {text_of(message.get("id")) for message in messages}
+    ids = {string_of(message.get("id")) for message in messages}
     gone = any(known not in ids for known in found if not known.startswith("mark"))
     if gone:
         found[f"mark {len(found)}"] = {"type": "$mark"}
     for message in messages:
-        if not gone or text_of(message.get("id")) in found:
+        if not gone or string_of(message.get("id")) in found:
             _put(found, message)
         else:
             log.notes["summaries"] += 1
@@ -123,7 +123,7 @@ def _flat(content: Any) -> Any:
 def _assistant(log: Log, message: dict[str, Any], content: Any) -> None:
     called = dicts_of(message.get("toolCalls"))
     log.assistant(_flat(content), [
-        RawCall(text_of(call.get("id")), text_of(call.get("name")), call.get("args"))
+        RawCall(string_of(call.get("id")), string_of(call.get("name")), call.get("args"))
         for call in called])
     answered = [call for call in called if list_of(call.get("result"))]
     log.message(bool(answered))
@@ -132,7 +132,7 @@ def _assistant(log: Log, message: dict[str, Any], content: Any) -> None:
         text, error = _response(response.get("response"))
         if call.get("status") in ("error", "cancelled"):
             error = failed()
-        log.result(text_of(call.get("id")), text, name=text_of(call.get("name")), error=error)
+        log.result(string_of(call.get("id")), text, name=string_of(call.get("name")), error=error)
 
 
 def _response(response: Any) -> tuple[Any, Error | None]:
@@ -159,8 +159,8 @@ class _Stream:
         if kind == "message" and event.get("role") == "assistant":
             self.deltas.append(flat(event.get("content")).text)
         elif kind == "tool_use":
-            self.calls.append(RawCall(text_of(event.get("tool_id")),
-                                      text_of(event.get("tool_name")), event.get("parameters")))
+            self.calls.append(RawCall(string_of(event.get("tool_id")),
+                                      string_of(event.get("tool_name")), event.get("parameters")))
         elif kind == "message":
             self.close()
             self.log.message()
@@ -169,7 +169,7 @@ class _Stream:
             self.close()
             self.log.message()
             failure = dict_of(event.get("error")).get("message") or event.get("error")
-            self.log.result(text_of(event.get("tool_id")), flat(event.get("output") or failure),
+            self.log.result(string_of(event.get("tool_id")), flat(event.get("output") or failure),
                             error=failed() if event.get("status") == "error" else None)
         else:
             self.log.notes["bookkeeping"] += 1

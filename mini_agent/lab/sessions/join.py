@@ -27,7 +27,7 @@ from ...texts import LANGUAGES, language_of
 from .base import MISSING_RESULT, HostCompression, LogSession, Mended
 from .document import Document
 from .log import Log, Piece, failed
-from .pairing import Unit, joined, merged, pair
+from .pairing import Unit, joined_pieces, merged_turns, pair
 
 _MISSING = ("[the log holds no result of this call]", "[日志中没有此调用的结果]")
 _ORPHAN = ("[result of a call that is not in the log{name}]\n{text}",
@@ -36,9 +36,9 @@ _ORPHAN = ("[result of a call that is not in the log{name}]\n{text}",
 
 def finish(log: Log, document: Document, name: str = "") -> LogSession:
     """The session that the pieces of `log` are."""
-    units = joined(log)
+    units = joined_pieces(log)
     pair(units, log)
-    units = merged(units, log)
+    units = merged_turns(units, log)
     part = " ".join(clean(name).split())[:100]
     session = LogSession(f"{document.name}#{part}" if part else document.name, log.format,
                          seen=log.counts)

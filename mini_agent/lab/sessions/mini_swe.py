@@ -13,7 +13,7 @@ from __future__ import annotations
 from .base import LogSession
 from .chat import Chat, message_lists, messages_in, texts_of
 from .document import Document
-from .fields import dict_of, text_of
+from .fields import dict_of, string_of
 from .join import finish
 from .log import Log
 
@@ -30,7 +30,7 @@ class MiniSwe:
         if isinstance(value, dict):
             info = dict_of(value.get("info"))
             return bool(messages) and (
-                text_of(value.get("trajectory_format")).startswith("mini-swe-agent")
+                string_of(value.get("trajectory_format")).startswith("mini-swe-agent")
                 or "mini_version" in info or {"exit_status", "model_stats"} <= set(info))
         return any(text.startswith("<returncode>") for text in texts_of(messages[:50], "user"))
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from .base import LogSession
 from .document import Document
-from .fields import dict_of, dicts_of, flat, int_of, text_of
+from .fields import dict_of, dicts_of, flat, int_of, string_of
 from .join import finish
 from .log import Log, RawCall, failed
 
@@ -87,8 +87,8 @@ def _assistant(log: Log, parts: list[dict[str, Any]], message: str) -> None:
 
 
 def _tool(log: Log, part: dict[str, Any], key: str) -> None:
-    state, call_id = dict_of(part.get("state")), text_of(part.get("callID"))
-    name, status = text_of(part.get("tool")), state.get("status")
+    state, call_id = dict_of(part.get("state")), string_of(part.get("callID"))
+    name, status = string_of(part.get("tool")), state.get("status")
     log.assistant(calls=[RawCall(call_id, name, state.get("input"))], key=key)
     if status == "completed":
         shown = [state.get("output"), *dicts_of(state.get("attachments"))]

@@ -18,7 +18,7 @@ from typing import Any
 
 from .base import LogSession
 from .document import Document
-from .fields import dict_of, dicts_of, dumped, flat, int_of, list_of, text_of
+from .fields import dict_of, dicts_of, dumped, flat, int_of, list_of, string_of
 from .join import finish
 from .log import Log, RawCall, exit_error, failed
 
@@ -47,7 +47,7 @@ class OpenHands:
             log = Log(self.name)
             for event in history:
                 _event(log, event)
-            sessions.append(finish(log, document, text_of(record.get("instance_id"))
+            sessions.append(finish(log, document, string_of(record.get("instance_id"))
                                    or str(number)))
         return sessions if loose.empty else [finish(loose, document), *sessions]
 
@@ -72,11 +72,11 @@ def _history(value: Any) -> list[dict[str, Any]]:
 
 def _event(log: Log, event: dict[str, Any]) -> None:
     if "kind" in event:
-        _v1(log, event, text_of(event.get("kind")))
-    elif text_of(event.get("action") or event.get("observation")) in _SILENT:
+        _v1(log, event, string_of(event.get("kind")))
+    elif string_of(event.get("action") or event.get("observation")) in _SILENT:
         log.notes["bookkeeping"] += 1
     elif "action" in event:
-        _v0_action(log, event, text_of(event["action"]), dict_of(event.get("args")))
+        _v0_action(log, event, string_of(event["action"]), dict_of(event.get("args")))
     elif "observation" in event:
         _v0_observation(log, event)
     else:
@@ -101,9 +101,9 @@ def _v0_action(log: Log, event: dict[str, Any], action: str, args: dict[str, Any
 
 def _v0_call(log: Log, metadata: dict[str, Any], action: str, args: dict[str, Any]) -> None:
     """A call, as the model wrote it where its response is there."""
-    thought, call_id = text_of(args.get("thought")), text_of(metadata.get("tool_call_id"))
+    thought, call_id = string_of(args.get("thought")), string_of(metadata.get("tool_call_id"))
     log.count(calls=1, chars=len(thought) + len(dumped(args)))
-    name = text_of(metadata.get("function_name")) or action
+    name = string_of(metadata.get("function_name")) or action
     raw: Any = {key: value for key, value in args.items() if key != "thought"}
     response = dict_of(metadata.get("model_response"))
     for choice in dicts_of(response.get("choices"))[:1]:
@@ -112,7 +112,7 @@ def _v0_call(log: Log, metadata: dict[str, Any], action: str, args: dict[str, An
             if call_id and call.get("id") == call_id:
                 thought = flat(message.get("content")).text
                 raw = dict_of(call.get("function")).get("arguments")
-    key = text_of(response.get("id"))
+    key = string_of(response.get("id"))
     log.assistant(thought, [RawCall(call_id, name, raw)], key=key, counted=False)
 
 
@@ -122,12 +122,12 @@ def _v0_observation(log: Log, event: dict[str, Any]) -> None:
     if event["observation"] == "error":
         error = failed()
     log.message()
-    log.result(text_of(metadata.get("tool_call_id")), flat(event.get("content")),
-               name=text_of(metadata.get("function_name")), error=error)
+    log.result(string_of(metadata.get("tool_call_id")), flat(event.get("content")),
+               name=string_of(metadata.get("function_name")), error=error)
 
 
 def _v1(log: Log, event: dict[str, Any], kind: str) -> None:
-    call_id, name = text_of(event.get("tool_call_id")), text_of(event.get("tool_name"))
+    call_id, name = string_of(event.get("tool_call_id")), string_of(event.get("tool_name"))
     if kind in ("Condensation", "CondensationSummaryEvent"):
         _condensed(log, event)
     elif kind in ("SystemPromptEvent", "SystemPromptUpdateEvent"):
@@ -161,7 +161,7 @@ def _v1_message(log: Log, message: dict[str, Any], event: dict[str, Any]) -> Non
 
 
 def _v1_action(log: Log, event: dict[str, Any], call: RawCall) -> None:
-    key = text_of(event.get("llm_response_id"))
+    key = string_of(event.get("llm_response_id"))
     log.assistant(flat(event.get("thought")), [call], key=key)
     for block in dicts_of(event.get("thinking_blocks")):
         if block.get("signature") or block.get("data"):

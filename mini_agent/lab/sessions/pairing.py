@@ -70,7 +70,7 @@ class _Joint:
         return double
 
 
-def joined(log: Log) -> list[Unit]:
+def joined_pieces(log: Log) -> list[Unit]:
     """Assistant pieces with one key as one piece, where the first of them stood."""
     units: list[Unit] = []
     joints: dict[str, _Joint] = {}
@@ -173,7 +173,7 @@ def pair(units: list[Unit], log: Log) -> None:
             pairing.answer(unit)
 
 
-def merged(units: list[Unit], log: Log) -> list[Unit]:
+def merged_turns(units: list[Unit], log: Log) -> list[Unit]:
     """Assistant messages in a row, the results of all behind the last, as one."""
     made: list[Unit] = []
     run: list[Unit] = []

@@ -17,7 +17,7 @@ from typing import Any
 
 from .base import LogSession
 from .document import Document
-from .fields import dict_of, dicts_of, flat, int_of, list_of, text_of
+from .fields import dict_of, dicts_of, flat, int_of, list_of, string_of
 from .join import finish
 from .log import Log, RawCall, failed
 
@@ -32,7 +32,7 @@ class Pi:
     def detects(self, document: Document) -> bool:
         """Whether the head has pi's entries, and none of OpenClaw."""
         head = [value for value in document.head if isinstance(value, dict)]
-        foreign = any("openclaw" in text_of(value.get("customType")) + text_of(
+        foreign = any("openclaw" in string_of(value.get("customType")) + string_of(
             value.get("provider")) for value in head)
         return not foreign and any(_is_entry(value) for value in head)
 
@@ -41,7 +41,7 @@ class Pi:
         log = Log(self.name)
         parents: set[str] = set()
         for entry in document.objects():
-            parent = text_of(entry.get("parentId"))
+            parent = string_of(entry.get("parentId"))
             if entry.get("type") == "message" and parent:
                 log.notes["rewinds"] += parent in parents
                 parents.add(parent)
@@ -67,7 +67,7 @@ def _entry(log: Log, entry: dict[str, Any]) -> None:
             log.compression("summary", int_of(entry.get("tokensBefore")))
         with log.aside("summaries"):
             log.message()
-            log.user(text_of(entry.get("summary")))
+            log.user(string_of(entry.get("summary")))
     elif kind == "custom_message":
         log.message()
         log.user(flat(entry.get("content")), injected=True)
@@ -80,24 +80,24 @@ def _message(log: Log, message: dict[str, Any]) -> None:
     if role == "user":
         log.user(flat(content))
     elif role == "toolResult":
-        log.result(text_of(message.get("toolCallId")), flat(content),
-                   name=text_of(message.get("toolName")),
+        log.result(string_of(message.get("toolCallId")), flat(content),
+                   name=string_of(message.get("toolName")),
                    error=failed() if message.get("isError") is True else None)
     elif role == "bashExecution":
-        command, output = text_of(message.get("command")), text_of(message.get("output"))
+        command, output = string_of(message.get("command")), string_of(message.get("output"))
         log.user(f"Ran `{command}`\n{output}")
     else:
         _assistant(log, message, list_of(content) or content)
 
 
 def _assistant(log: Log, message: dict[str, Any], content: Any) -> None:
-    calls = [RawCall(text_of(block.get("id")), text_of(block.get("name")), block.get("arguments"))
+    calls = [RawCall(string_of(block.get("id")), string_of(block.get("name")), block.get("arguments"))
              for block in dicts_of(content) if block.get("type") == "toolCall"]
     key = f"message {log.counts.messages}"
     log.assistant(flat(content), calls, key=key)
     for block in dicts_of(content):
         if block.get("thinkingSignature"):
-            provider = text_of(message.get("provider")) or "unknown"
+            provider = string_of(message.get("provider")) or "unknown"
             log.assistant(key=key, opaque=(provider, block))
         elif block.get("type") == "thinking":
             log.notes["thinking"] += 1

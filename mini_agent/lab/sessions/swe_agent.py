@@ -15,7 +15,7 @@ from typing import Any
 from .base import LogSession
 from .chat import calls_in, role_of
 from .document import Document
-from .fields import dict_of, dicts_of, flat, list_of, text_of
+from .fields import dict_of, dicts_of, flat, list_of, string_of
 from .join import finish
 from .log import Log, RawCall
 
@@ -55,7 +55,7 @@ def _message(log: Log, message: dict[str, Any], waiting: bool) -> bool:
         return _assistant(log, message)
     elif role == "tool":
         ids = list_of(message.get("tool_call_ids")) or [message.get("tool_call_id")]
-        log.result(text_of(ids[0]), text)
+        log.result(string_of(ids[0]), text)
     elif waiting:
         log.result("", text)
     else:
@@ -66,12 +66,12 @@ def _message(log: Log, message: dict[str, Any], waiting: bool) -> bool:
 
 def _assistant(log: Log, message: dict[str, Any]) -> bool:
     text, calls = flat(message.get("content")), calls_in(message)
-    action = text_of(message.get("action"))
+    action = string_of(message.get("action"))
     if calls or not action.strip():
         log.assistant(text, calls)
         return False
     log.count(calls=1, chars=text.chars + len(action))
     log.notes["calls_in_text"] += 1
-    said = text_of(message.get("thought")).strip() or text.text
+    said = string_of(message.get("thought")).strip() or text.text
     log.assistant(said, [RawCall("", "bash", {"command": action})], counted=False)
     return True

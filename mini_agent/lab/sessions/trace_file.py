@@ -13,7 +13,7 @@ from typing import Any
 from ...hostile import clean
 from .base import KINDS, HostCompression, LogSession
 from .document import Document
-from .fields import dict_of, dicts_of, int_of, text_of
+from .fields import dict_of, dicts_of, int_of, string_of
 from .join import finish
 from .log import Log, RawCall
 
@@ -39,7 +39,7 @@ class OwnTrace:
                 log.step = int_of(record.get("step"))
                 _message(log, dict_of(record.get("message")))
             elif record.get("event") == "host_compression":
-                host = text_of(payload.get("format")) or host
+                host = string_of(payload.get("format")) or host
                 kind = payload.get("kind")
                 log.compression(kind if kind in KINDS else "summary",
                                 int_of(payload.get("tokens")))
@@ -55,7 +55,7 @@ class OwnTrace:
 
 
 def _message(log: Log, message: dict[str, Any]) -> None:
-    role, content = message.get("role"), text_of(message.get("content"))
+    role, content = message.get("role"), string_of(message.get("content"))
     log.message()
     if role == "system":
         log.system(content)
@@ -63,12 +63,12 @@ def _message(log: Log, message: dict[str, Any]) -> None:
         log.user(content)
     elif role == "tool":
         error = dict_of(message.get("error"))
-        log.result(text_of(message.get("tool_call_id")), content,
-                   name=text_of(message.get("name")), error={
-                       "code": text_of(error.get("code")),
-                       "message": text_of(error.get("message"))} if error else None)
+        log.result(string_of(message.get("tool_call_id")), content,
+                   name=string_of(message.get("name")), error={
+                       "code": string_of(error.get("code")),
+                       "message": string_of(error.get("message"))} if error else None)
     elif role == "assistant":
-        calls = [RawCall(text_of(call.get("id")), text_of(call.get("name")),
+        calls = [RawCall(string_of(call.get("id")), string_of(call.get("name")),
                          call.get("invalid", call.get("arguments")))
                  for call in dicts_of(message.get("tool_calls"))]
         log.assistant(content, calls)
