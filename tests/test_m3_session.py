@@ -112,10 +112,13 @@ class SessionTest(FolderTest):
 
     def test_every_view_can_be_rebuilt_from_the_trace_alone(self) -> None:
         """The fold over the records has the tokens and messages of each model call."""
+        calls = 0
         for record, view in rebuild(self.records, estimator("published")):
             if record.get("event") == "model_call":
+                calls += 1
                 self.assertEqual((record["payload"]["messages"], record["payload"]["tokens"]),
                                  (len(view), view.tokens))
+        self.assertEqual(14, calls)
 
     def test_edited_thresholds_give_exactly_their_compressions(self) -> None:
         """The second table of the figures, row by row."""

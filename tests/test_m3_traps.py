@@ -153,9 +153,11 @@ class WordsTest(unittest.TestCase):
             with self.subTest(name):
                 history = [*head(), *rounds(1, POISON + LONG), *rounds(9, LONG)]
                 sent = governed(name, 900, Says(), []).before_model_call(history, 10)
-                for line in "\n".join(message["content"] for message in sent[2:3]).splitlines():
-                    if POISON in line:
-                        self.assertRegex(line, r"^(- read returned|   read result): ")
+                lines = [line for message in sent for line in message["content"].splitlines()
+                         if POISON in line]
+                self.assertEqual(name not in ("full_summary", "state_card"), bool(lines))
+                for line in lines:
+                    self.assertRegex(line, r"^(- read returned|   read result): ")
 
     def test_words_beyond_their_share_are_replaced_by_a_handle(self) -> None:
         """First and newest always; what is left out says how much it was, and is in the record."""

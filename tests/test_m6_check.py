@@ -206,10 +206,16 @@ class TranscriptTest(unittest.TestCase):
                  "message 1: transcript: a message without text and calls stood before it")):
             with self.subTest(told):
                 self.assertEqual([told], self.check([{"role": "user", "content": "u"}, *messages]))
+        self.assertEqual(
+            ["message 3: transcript: it stands between a call and its result",
+             "message 4: transcript: the result of an earlier call came only after it"],
+            self.check([{"role": "user", "content": "u"}, calls("a"),
+                        {"role": "user", "content": "wait"},
+                        {"role": "assistant", "content": "x"}, result("a")]))
 
     def test_every_mending_has_its_place(self):
         """Of all formats: what the notes count of it, and no more, is told."""
-        folder = ROOT / "tests" / "data" / "sessions" / "valid"
+        folder, seen = ROOT / "tests" / "data" / "sessions" / "valid", Counter[str]()
         for path in sorted(folder.iterdir()):
             if path.name.endswith(".expected.json"):
                 continue
@@ -218,6 +224,8 @@ class TranscriptTest(unittest.TestCase):
                     self.assertEqual({note: number for note, number in session.notes.items()
                                       if note in MENDED},
                                      Counter(fault.note for fault in session.mended))
+                    seen.update(fault.note for fault in session.mended)
+        self.assertEqual({"held_back", "late_results"}, MENDED.keys() - seen)  # tested above
 
     def test_bytes_that_are_no_text_are_told_with_their_line(self):
         """Not those of a log that quotes the sign for them itself."""

@@ -254,7 +254,8 @@ class TranslationTest(unittest.TestCase):
 
     def test_a_table_of_the_program_has_the_same_rows(self) -> None:
         """Names of policies, commands and targets, and all output of commands."""
-        for (name, ours), (_, theirs) in zip(GENERATED.findall(README), GENERATED.findall(CHINESE)):
+        for (name, ours), (_, theirs) in zip(
+                GENERATED.findall(README), GENERATED.findall(CHINESE), strict=True):
             with self.subTest(name):
                 self.assertEqual(*(re.findall(r"^\|[^`\n]*`([^`]+)`", text, re.M) if "|---|" in text
                                    else text for text in (ours, theirs)))

@@ -27,7 +27,7 @@ MENDED = {
     "orphan_results": "a result without its call{id}",
     "doubled_results": "a second result of the call{id}",
     "early_results": "the result of the call{id} stands before it",
-    "late_results": "the result of a call before it came only behind it",
+    "late_results": "the result of an earlier call came only after it",
     "stray_results": "a result of no step, of the call{id}",
     "held_back": "it stands between a call and its result",
     "calls_not_requested": "a call{id} that no message made",
