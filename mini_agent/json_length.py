@@ -2,7 +2,7 @@
 
 Estimators that go by length ask this of the arguments of every call. Most arguments are
 objects of strings: these are looked at together, and only what JSON escapes is counted.
-What is neither a string nor an object is written and measured.
+What is no string, object or whole number is written and measured.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ def json_length(value: Any) -> int:
         if isinstance(item, str):
             said.append(item)
             length += _QUOTES
+        elif type(item) is int:  # not a bool
+            length += len(str(item))
         else:
             length += json_length(item)
     text = "".join(said)
@@ -35,4 +37,5 @@ def escapes(text: str) -> int:
     """The characters that JSON adds inside a string."""
     data = text.encode("utf-8", "surrogatepass")
     kept = data.translate(_LONG_IS_0, _SHORT)
-    return len(data) - len(kept) + 5 * kept.count(0)
+    added = len(data) - len(kept)
+    return added + 5 * kept.count(0) if 0 in kept else added

@@ -13,7 +13,6 @@ import json
 import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import Any
 
 from .hostile import clean
@@ -179,11 +178,15 @@ def _strings(value: Any) -> Iterator[str]:
 
 def model_calls(history: Sequence[Mapping[str, Any]]) -> Iterator[range]:
     """The history indexes of each step's assistant messages, in order."""
-    end = 0
-    for role, run in groupby(message["role"] for message in history):
-        start, end = end, end + len(list(run))
-        if role == "assistant":
-            yield range(start, end)
+    start = -1
+    for at, message in enumerate(history):
+        if message["role"] == "assistant":
+            start = at if start < 0 else start
+        elif start >= 0:
+            yield range(start, at)
+            start = -1
+    if start >= 0:
+        yield range(start, len(history))
 
 
 def open_calls(history: Sequence[Mapping[str, Any]]) -> list[Call]:

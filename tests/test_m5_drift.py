@@ -28,54 +28,54 @@ class DriftTests(unittest.TestCase):
     def test_the_next_prompt_is_the_last_one_its_answer_and_what_is_new(self):
         """1,000 reported, an answer of 50, then 100 new by an estimate that has proved exact."""
         drift = Drift()
-        drift.report(1_000, 1_000, 50)
-        drift.answered(80)  # estimated at 80, truly 50
+        drift = drift.report(1_000, 1_000, 50)
+        drift = drift.answered(80)  # estimated at 80, truly 50
         self.assertEqual(drift.predict(1_000 + 80 + 100), 1_000 + 50 + 100)
 
     def test_an_answer_that_never_came_in_is_not_counted(self):
         """A reply that could not be used leaves only the prompt."""
         drift = Drift()
-        drift.report(1_000, 1_000, 50)
+        drift = drift.report(1_000, 1_000, 50)
         self.assertEqual(drift.predict(1_100), 1_100)
 
     def test_the_ratio_is_weighted_by_tokens_and_starts_heavy(self):
         """num = .95 num + actual, den = .95 den + estimate, 2,000 on both sides."""
         drift = Drift()
-        drift.report(1_000, 1_500, covers=1)
+        drift = drift.report(1_000, 1_500, covers=1)
         self.assertEqual(drift.predict(1_300), 1_500 + 300 * 3_500 // 3_000)
-        drift.report(2_000, 2_900, covers=2)
+        drift = drift.report(2_000, 2_900, covers=2)
         num, den = (1_500 * 95 // 100 + 1_400 + 2_000, 1_000 * 95 // 100 + 1_000 + 2_000)
         self.assertEqual(drift.predict(3_000), 2_900 - -1_000 * num // den)
 
     def test_a_change_takes_out_what_it_took_out(self):
         """1,900 of 3,000 go: what is left is near its true size, overhead and all."""
         drift = Drift()
-        drift.report(1_000, 1_400, covers=9)   # 400 of them are not in the estimate
-        drift.report(3_000, 3_400, covers=20)  # the rest is estimated exactly
-        drift.changed()
+        drift = drift.report(1_000, 1_400, covers=9)   # 400 of them are not in the estimate
+        drift = drift.report(3_000, 3_400, covers=20)  # the rest is estimated exactly
+        drift = drift.changed()
         self.assertAlmostEqual(drift.predict(1_100), 1_500, delta=150)
 
     def test_the_report_behind_a_change_teaches_no_ratio(self):
         """What went and what came cannot be told apart in it; but it is exact again."""
         drift = Drift()
-        drift.report(10_000, 10_000, covers=9)
-        drift.changed()
-        drift.report(4_000, 4_900, 20, covers=5)
+        drift = drift.report(10_000, 10_000, covers=9)
+        drift = drift.changed()
+        drift = drift.report(4_000, 4_900, 20, covers=5)
         self.assertEqual(drift.tokens, 900)
         self.assertEqual(drift.predict(4_000 + 1_000), 4_900 + 1_000)
-        drift.report(5_000, 5_900, covers=6)
+        drift = drift.report(5_000, 5_900, covers=6)
         self.assertEqual(drift.tokens, 0)
 
     def test_a_prediction_is_never_below_nothing(self):
         """An endpoint that counts little, and a view that has shrunk to nothing."""
         drift = Drift()
-        drift.report(10_000, 100)
+        drift = drift.report(10_000, 100)
         self.assertEqual(drift.predict(0), 0)
 
     def test_a_goal_in_true_tokens_comes_back_as_the_estimate_that_meets_it(self):
         """What strategies aim at is an estimate; predicted again it is not over the goal."""
         drift = Drift()
-        drift.report(8_000, 12_000)
+        drift = drift.report(8_000, 12_000)
         for goal in (1, 100, 2_048, 7_777, 100_000):
             self.assertLessEqual(drift.predict(drift.estimate_of(goal)), goal)
 

@@ -15,15 +15,15 @@ Source of the rule and its numbers: 0.01 % error at the median and 0.3 % at the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 KEPT = 95        # hundredths of the old sums that stay with each report
 WEIGHT = 2_000   # tokens with which the ratio is held at 1
 
 
-@dataclass
+@dataclass(frozen=True)
 class Drift:
-    """A fold over reports, answers and changes; all numbers are tokens.
+    """A fold over reports, answers and changes, each of which gives the next; in tokens.
 
     `tokens` is how far the last report was from its prediction, None before one.
     `covers`: so many leading entries of the view were in what was reported, and
@@ -40,6 +40,8 @@ class Drift:
 
     def predict(self, estimate: int) -> int:
         """What the endpoint would count where the estimate is `estimate`; never below 0."""
+        if not self._reported:
+            return max(0, estimate)
         new = estimate - self._estimated
         scaled = -(-new * (self._actual_sum + WEIGHT) // (self._estimate_sum + WEIGHT))
         return max(0, self._reported + scaled)
@@ -49,26 +51,27 @@ class Drift:
         new = tokens - self._reported
         return self._estimated + new * (self._estimate_sum + WEIGHT) // (self._actual_sum + WEIGHT)
 
-    def report(self, estimate: int, prompt: int, answer: int = 0, covers: int = 0) -> None:
+    def report(self, estimate: int, prompt: int, answer: int = 0, covers: int = 0) -> Drift:
         """The endpoint counted `prompt` for these entries, where the estimate was `estimate`."""
-        self.tokens = prompt - self.predict(estimate)
+        learned = self
         if self.covers or not self._reported:
-            self._learn(prompt - self._reported, estimate - self._estimated)
-        self._reported, self._estimated = prompt, estimate
-        self._answer, self.covers = answer, covers
+            learned = self._learn(prompt - self._reported, estimate - self._estimated)
+        return replace(learned, tokens=prompt - self.predict(estimate), covers=covers,
+                       _reported=prompt, _estimated=estimate, _answer=answer)
 
-    def answered(self, estimate: int) -> None:
+    def answered(self, estimate: int) -> Drift:
         """The answer behind the last report comes in: its true size is known."""
-        if self._answer:
-            self._reported += self._answer
-            self._estimated += estimate
-            self._answer = 0
+        if not self._answer:
+            return self
+        return replace(self, _reported=self._reported + self._answer,
+                       _estimated=self._estimated + estimate, _answer=0)
 
-    def changed(self) -> None:
+    def changed(self) -> Drift:
         """What was reported has changed: the next report says nothing of what is new."""
-        self._answer = self.covers = 0
+        return replace(self, covers=0, _answer=0)
 
-    def _learn(self, actual: int, estimate: int) -> None:
-        if actual > 0 and estimate > 0:
-            self._actual_sum = self._actual_sum * KEPT // 100 + actual
-            self._estimate_sum = self._estimate_sum * KEPT // 100 + estimate
+    def _learn(self, actual: int, estimate: int) -> Drift:
+        if actual <= 0 or estimate <= 0:
+            return self
+        return replace(self, _actual_sum=self._actual_sum * KEPT // 100 + actual,
+                       _estimate_sum=self._estimate_sum * KEPT // 100 + estimate)

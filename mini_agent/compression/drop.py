@@ -19,7 +19,7 @@ from ..messages import Message, arguments_text, calls_of, groups, user
 from .offload import NEVER_STORED
 from .rising import stretches
 from .scene import Scene
-from .view import Change, Entry, View, dropped_by, stood_for, tokens_behind, tokens_of
+from .view import Change, Entry, View, dropped_by, stood_for, tokens_behind
 
 _MESSAGE = attrgetter("message")
 VARIANTS = ("naive", "keep_head", "whole_rounds", "snip_middle")
@@ -94,7 +94,8 @@ def free_groups(view: View, scene: Scene) -> Iterator[range]:
     """View ranges of the whole groups before the tail that may leave, oldest first."""
     entries, verbatim = view.entries, scene.protection.verbatim
     for group in groups(map(_MESSAGE, islice(entries, scene.protection.tail))):
-        for entry in entries[group.start:group.stop]:
+        for at in group:
+            entry = entries[at]
             if not entry.stands_for or entry.covers(verbatim):  # attached, or protected
                 break
         else:
@@ -134,10 +135,11 @@ def put_away(name: str, view: View, scene: Scene, free: Iterator[range],
 
 def _enough(view: View, free: Iterable[range], need: int) -> list[int]:
     """The next of these groups, as many as have `need` tokens."""
-    taken: list[int] = []
+    taken, entries = list[int](), view.entries
     for group in free:
         taken += group
-        need -= tokens_of(view.entries[group.start:group.stop])
+        for at in group:
+            need -= entries[at].tokens
         if need <= 0:
             break
     return taken
@@ -148,12 +150,13 @@ def _moved(view: View, places: Sequence[int]) -> Iterator[range]:
     beside it, or where it is long and stands for more than what is new: then no message is
     moved into another note more than a few times, however long the session."""
     for stretch in stretches(places):
-        while stretch and view[stretch[0]].how == "summary" and (
-                len(stretch) == 1 or len(view[stretch[0]].stands_for) > max(
-                    LONG, sum([len(entry.stands_for) for entry in view.at(stretch[1:])]))):
-            stretch = stretch[1:]
-        if stretch:
-            yield stretch
+        behind = sum([len(entry.stands_for) for entry in view.at(stretch)])
+        for at in stretch:
+            size = len(view[at].stands_for)
+            behind -= size
+            if view[at].how != "summary" or behind and not LONG < size > behind:
+                yield range(at, stretch.stop)
+                break
 
 
 def _notes(view: View, scene: Scene, moved: Sequence[range],

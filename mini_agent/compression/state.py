@@ -72,7 +72,7 @@ class WindowState:
         self.undoable: deque[tuple[int, Change]] = deque(maxlen=UNDOABLE)
         self.resting = 0
         self.times_summarised = 0
-        self.taken: list[Gained] = []
+        self.taken: tuple[Gained, ...] = ()
         self.applied = False                    # whether the last proposal was
         self.summaries: list[dict[str, Any]] = []  # what the model wrote for those that were
         self.declared = 0
@@ -97,13 +97,13 @@ class WindowState:
 
     def enter(self, message: Message) -> None:
         """A message enters the history, and the view at its end."""
-        self.taken = []
+        self.taken = ()
         index, role, tokens = len(self.history), message["role"], self.estimate.message(message)
         self.history.append(message)
         self.view.append(Entry(message, tokens, (index,)))
         if role == "assistant":
             self.answered = self.asked
-            self.drift.answered(tokens)
+            self.drift = self.drift.answered(tokens)
         elif role == "user":
             self.users.append((index, tokens))
         elif role == "system":
@@ -125,9 +125,13 @@ class WindowState:
     def call(self, step: int) -> None:
         """The view is sent."""
         self.step = step
-        self.taken = []
+        self.taken = ()
         self.asked = len(self.history)
         self.at_boundary = False
+
+    def reported(self, prompt: int, answer: int) -> None:
+        """An endpoint counted so many tokens of what was sent, and of its answer."""
+        self.drift = self.drift.report(self.tokens, prompt, answer, len(self.view))
 
     def _on_model_call(self, payload: dict[str, Any], _: int) -> None:
         if "tokens" in payload:
@@ -137,8 +141,7 @@ class WindowState:
     def _on_model_usage(self, payload: dict[str, Any], _: int) -> None:
         prompt = payload.get("refused_tokens") or payload.get("prompt_tokens")
         if prompt:
-            self.drift.report(self.tokens, prompt, payload.get("completion_tokens", 0),
-                              len(self.view))
+            self.reported(prompt, payload.get("completion_tokens", 0))
 
     def _on_context_compression(self, payload: dict[str, Any], seq: int) -> None:
         self._compressed(payload, seq, *_made_anew(self.view, payload))
@@ -146,8 +149,7 @@ class WindowState:
     def _compressed(self, payload: dict[str, Any], seq: int, change: Change,
                     after: View) -> None:
         back = inverse(self.view, change)
-        self.taken.append(Gained(change.strategy, payload["trigger"], self.view.tokens,
-                                 replace(self.drift)))
+        self.taken += (Gained(change.strategy, payload["trigger"], self.view.tokens, self.drift),)
         self._become(change, after)
         self.undoable.append((seq, back))
         self.applied = True
@@ -175,7 +177,7 @@ class WindowState:
     def _become(self, change: Change, after: View) -> None:
         self._watch(self.view, change, after)
         if first_touched(change) < self.drift.covers:
-            self.drift.changed()
+            self.drift = self.drift.changed()
         self.view = after
         self.skips.clear()
 

@@ -91,7 +91,7 @@ class ContextWindow:
 
     def reported(self, prompt: int, answer: int = 0) -> int:
         """What the endpoint counted of the last request; how far that is from predicted."""
-        self.state.drift.report(self.tokens, prompt, answer, len(self.view))
+        self.state.reported(prompt, answer)
         return self.state.drift.tokens or 0
 
     def take_in(self, history: Sequence[Message]) -> None:

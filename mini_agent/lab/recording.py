@@ -23,20 +23,22 @@ LATELY = 4_096  # texts whose tokens are kept: what one policy renders, another 
 
 
 class CountedOnce:
-    """An estimator that knows the messages of a history, and what was counted lately."""
+    """An estimator that knows the `tokens` of each message of a history, and what was
+    counted lately."""
 
     def __init__(self, estimate: Estimator, history: Sequence[Message]) -> None:
         self.name = estimate.name
         self._estimate = estimate
         self._lately = lru_cache(LATELY)(self._count)
-        self._history = {id(message): message for message in history}  # kept, so that ids stay
-        self._known = dict(zip(self._history, map(estimate.message, self._history.values())))
+        self._history = history  # kept, so that ids stay
+        self.tokens = list(map(estimate.message, history))
+        self._known = dict(zip(map(id, history), self.tokens))
         self._made = 0  # characters
 
     @property
     def characters(self) -> int:
         """How many have been counted so far, those of the history included, once."""
-        return self._made + sum(len(text_of(message)) for message in self._history.values())
+        return self._made + sum(len(text_of(message)) for message in self._history)
 
     def text(self, text: str) -> int:
         """Tokens of a bare text."""
@@ -73,7 +75,7 @@ class Recording:
                  estimate: Estimator) -> None:
         self.name, self.format, self.messages = name, format, messages
         self.estimate = CountedOnce(estimate, messages)
-        self.tokens = list(map(self.estimate.message, messages))
+        self.tokens = self.estimate.tokens
         self.calls = list(model_calls(messages))
         self.language = session_language(messages)
         self.texts = Texts(self.language)
