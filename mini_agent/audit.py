@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from .compression.laws import GAIN, faults, named
+from .compression.laws import CONSERVATION, GAIN, faults, named
 from .compression.overflow import protection
 from .compression.state import WindowState
 from .compression.view import HOW, Change, Entry, apply, from_payload, prefix_kept
@@ -22,7 +22,7 @@ from .errors import TraceError, UsageError
 from .governance import Governance, recorded
 from .lint import Fault, Finding, lint_message, lint_pairing, malformed
 from .messages import Message
-from .texts import Texts, session_language
+from .texts import LANGUAGES, Texts, recorded_language
 from .tokens import estimator
 from .trace import FORMAT, Record
 
@@ -60,6 +60,8 @@ def _head(first: Line) -> Iterator[Finding]:
     elif first.record["payload"].get("format") != FORMAT:
         yield Finding(first.number, "trace",
                       f"format {first.record['payload'].get('format')!r}, known is {FORMAT}")
+    elif (language := first.record["payload"].get("language", LANGUAGES[0])) not in LANGUAGES:
+        yield Finding(first.number, "trace", f"no language {language!r}")
 
 
 class _Fold:
@@ -68,11 +70,10 @@ class _Fold:
     def __init__(self, records: Sequence[Record]) -> None:
         self._start: dict[str, Any] = next((record["payload"] for record in records
                                             if record.get("event") == "run_start"), {})
-        language = session_language(record["message"] for record in records
-                                    if record["type"] == "message")
         self._doubt = ""
         self._governance = self._governed(self._start)
-        self._state = WindowState(estimator(self._governance.estimator), Texts(language))
+        self._state = WindowState(estimator(self._governance.estimator),
+                                  Texts(recorded_language(records)))
         self._declared: int | None = None
         self._sent: int | None = None  # tokens of the last request, as estimated
         self._step = 0  # of the last message
@@ -155,8 +156,9 @@ class _Fold:
         protected = protection(self._state, self._governance.policy, self._limit())
         exempt = () if event == "context_compression" else (GAIN,)
         counted = self._counted(change)
-        for law, fault in faults(before, apply(before, counted), counted, protected,
-                                 (*self._governance.policy.breaks, *exempt)):
+        for law, fault in self._undone(change) if event == "undo" else faults(
+                before, apply(before, counted), counted, protected,
+                (*self._governance.policy.breaks, *exempt)):
             yield named(law), f"{change.strategy}: {fault}"
         for key, value in (("before_messages", len(before)), ("after_messages", len(after)),
                            ("before_tokens", before.tokens), ("after_tokens", after.tokens),
@@ -165,6 +167,13 @@ class _Fold:
                 yield "trace", f"{key} is {payload[key]}, rebuilt it is {value}"
         for _, entry in change.inserts:
             yield from self._entry(entry)
+
+    def _undone(self, change: Change) -> Iterator[tuple[int, str]]:
+        """What was there before a change is there again, dropped messages too. It was judged
+        then; a younger pin is said again by a record behind."""
+        seq, back = self._state.undoable[-1]
+        if (change.affected, change.inserts) != (back.affected, back.inserts):
+            yield CONSERVATION, f"it does not lead back to the view before seq {seq}"
 
     def _counted(self, change: Change) -> Change:
         """The change with the tokens of its entries counted here."""
@@ -207,15 +216,13 @@ class _Fold:
             yield "trace", f"drift is {payload['drift']}, rebuilt it is {drift}"
 
     def _on_settings(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
-        self._declared = None  # other forms of tools, perhaps; counted anew
+        self._declared = None  # other tools, perhaps, or other forms of them; counted anew
         if "policy" in payload:
             self._governance = self._governed({**self._start, "policy": payload["policy"]})
             if self._doubt:
                 yield "trace", self._doubt
 
-    def _on_resume(self, _: Mapping[str, Any]) -> Iterator[Fault]:
-        self._declared = None  # other tools, perhaps
-        yield from ()
+    _on_resume = _on_settings
 
     def _on_subagent_start(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
         if payload["child"] != len(self._children) + 1:

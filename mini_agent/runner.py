@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from .assembly import Kit, Setup
 from .compression.marks import marked
@@ -19,7 +20,7 @@ from .errors import UsageError
 from .governance import Governance
 from .loop import Outcome
 from .tasks import Task
-from .texts import Texts
+from .texts import Texts, language_of
 from .tokens import estimator
 from .trace import FORMAT, Tracer
 
@@ -33,12 +34,14 @@ def run_task(task: Task, setup: Setup, governance: Governance | None = None,
     """
     tracer = Tracer(*setup.sinks, whole=setup.interrupts.held)
     kit = Kit(setup, Texts(task.language), tracer, task.name, history=[], folder=folder)
-    start = {"format": FORMAT, "task": task.name}
+    start: dict[str, Any] = {"format": FORMAT, "task": task.name}
     tools = kit.tools(governance)
     if governance is not None:
         start |= governance.as_recorded()
         kit.govern(governance, tools)
     said = "\n".join([task.task, *_marks(task, governance)])
+    if language_of(said) != task.language:  # else whoever reads the trace knows it
+        start["language"] = task.language
     return kit.agent(tools).run(task.system, said, start)
 
 

@@ -25,7 +25,7 @@ from .meter import Meter
 from .models.base import ParentModel
 from .subagents.endings import Ending
 from .subagents.trails import counted, record_end
-from .texts import Texts, language_of, session_language
+from .texts import Texts, language_of, recorded_language
 from .tokens import estimator
 from .trace import FORMAT, Record, TraceFile, Tracer, read_trace, trace_folder
 
@@ -155,10 +155,8 @@ def fold(records: Sequence[Record], place: str) -> tuple[Meter, WindowState, Gov
                              place=f"{place}:{line}", remedy="the lines before it can be resumed "
                              "from a copy")
     governance = recorded(start, f"{place}:1")
-    language = session_language(record["message"] for record in records
-                                if record["type"] == "message")
     meter = Meter()
-    state = WindowState(estimator(governance.estimator), Texts(language))
+    state = WindowState(estimator(governance.estimator), Texts(recorded_language(records)))
     for record in records:
         state.fold(record)
         meter(record)

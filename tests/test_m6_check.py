@@ -6,15 +6,23 @@ import os
 import tempfile
 import unittest
 from collections import Counter
+from itertools import count, product
 from pathlib import Path
 
+from mini_agent.audit import Line, audit
+from mini_agent.compression.policies import find_policy, policy_names
 from mini_agent.errors import UsageError
+from mini_agent.governance import governed_by
 from mini_agent.lab.check import MENDED, check_file
 from mini_agent.lab.convert import records_of
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.messages import assistant, call, system, tool_result, user
-from mini_agent.trace import line, read_trace
+from mini_agent.trace import FORMAT, Tracer, line, read_trace
+from tests.histories import random_case, with_acts
 from tests.labs import REAL, ROOT, SAMPLES, mini_agent
+from tests.lawbook import live
+from tests.support import called
+from tests.windows import head, rounds, window
 
 REFERENCE = ROOT / "traces" / "reference" / "m3-trace.jsonl"
 
@@ -116,6 +124,58 @@ class TraceTest(unittest.TestCase):
         entry = change["payload"]["entries"][0]
         entry["message"]["content"] *= 50
         self.assertTrue(any("law 3 (strict gain)" in text for text in self.findings(records)))
+
+    def test_what_hands_did_is_true_under_every_policy(self):
+        """Undone changes and younger pins: dropped messages come back, which is no breach."""
+        for name, seed in product(policy_names(), (12, 324)):
+            case = with_acts(random_case(seed, policy=name, settings=()), seed)
+            start = governed_by(find_policy(name), case.window, case.estimate).as_recorded()
+            records = []
+            Tracer(records.append).event("run_start", format=FORMAT, language=case.language, **start)
+            for record in live(case).records:
+                moved = record["payload"] if record.get("event") == "undo" else {}
+                moved.update(seq=moved["seq"] + 1) if moved else None
+                records.append({**record, "seq": record["seq"] + 1})
+            with self.subTest(name, seed=seed):
+                self.assertEqual([], [finding for finding in audit(list(map(
+                    Line, count(1), records)), goes_on=True) if finding.kind != "transcript"])
+
+    def test_an_undo_that_leads_elsewhere_is_found(self):
+        """It has to bring back what the change before it took, and nothing else."""
+        made = window(1_000, "sliding_window", records=(records := []), estimate="runs")
+        history = [*head(), *rounds(4, "row\n" * 200)]
+        made.before_model_call(history, 0)
+        made.undo(0)
+        records = copy.deepcopy(records)  # what comes back is the same message
+        change, = (record for record in records if record["event"] == "undo")
+        change["payload"]["entries"][0]["message"]["content"] = "something else"
+        seq = change["payload"]["seq"]
+        found = list(audit([Line(1, record) for record in [
+            *({"type": "message", "step": 0, "message": message, "seq": 0} for message in history),
+            *records]], goes_on=True))
+        self.assertIn(f"undo: it does not lead back to the view before seq {seq}",
+                      [finding.text for finding in found])
+
+    def test_the_language_of_a_run_is_in_its_trace(self):
+        """A task may name another than that of its words; a pin is said in it, and is found."""
+        for language, said in (("zh", "Read it, please."), ("en", "读这个文件。")):
+            path, trace = self.folder / "task.json", self.folder / "t.jsonl"
+            words = '<pin kind="assumption">file 1 is it</pin>'
+            path.write_text(json.dumps({
+                "system": "s", "task": said, "language": language, "window": 2_500,
+                "policy": "handoff_five", "replies": [*({"content": words, "tool_calls": [
+                    {"name": "run_command", "arguments": {"command": "seq 900"}}]}
+                    for _ in range(4)), {"content": "done"}]}))
+            status, _, told = called("run", path, "--workspace", self.folder, "--trace", trace)
+            self.assertEqual((0, ""), (status, told))
+            with self.subTest(language):
+                records = read_trace(trace).records
+                self.assertEqual(language, records[0]["payload"]["language"])
+                self.assertTrue(any(record.get("event") == "context_compression"
+                                    for record in records))
+                self.assertEqual([], list(check_file(str(trace))))
+        records[0]["payload"]["language"] = ["en"]
+        self.assertIn("1: trace: no language ['en']", self.findings(records))
 
     def test_a_record_that_is_missing_is_found(self):
         """By the gap in seq, and by what no longer fits."""

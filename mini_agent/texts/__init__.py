@@ -9,7 +9,7 @@ one language from its first tool result to its last summary.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
 from typing import Any
@@ -115,6 +115,17 @@ def session_language(messages: Iterable[Mapping[str, Any]]) -> str:
     said = next((message.get("content") for message in messages
                  if message.get("role") == "user"), "")
     return language_of(said if isinstance(said, str) else "")
+
+
+def recorded_language(records: Sequence[Mapping[str, Any]]) -> str:
+    """The language of a run: that of its first user message, unless its `run_start` names
+    another. A task file may; and what is pinned is no part of what it is told from."""
+    start: Mapping[str, Any] = next((record["payload"] for record in records
+                  if record.get("event") == "run_start"), {})
+    if start.get("language") in LANGUAGES:
+        return str(start["language"])
+    return session_language(record["message"] for record in records
+                            if record["type"] == "message")
 
 
 @dataclass(frozen=True)
