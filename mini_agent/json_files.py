@@ -33,6 +33,7 @@ def read_object(path: Path, schema: Mapping[str, Any],
     """
     text = _text(path)
     value = _parsed(path, text)
+    _refuse_twins(path, text)
     if not isinstance(value, dict):
         raise _field_error(path, text, "", "the file holds no object", ONE_OBJECT)
     problem = next(schema_faults(schema, value, Texts("en")), None) or next(more(value), None)
@@ -65,6 +66,24 @@ def _parsed(path: Path, text: str) -> Any:
                             remedy="nest less deeply, and give shorter numbers") from error
 
 
+def _refuse_twins(path: Path, text: str) -> None:
+    """Of two values under one key Python's decoder takes the last, and says nothing."""
+    try:
+        _walk(text, _skip(text, 0), "", {})
+    except _Twin as twin:
+        line, column = line_column(text, twin.at)
+        raise TaskFileError(f"{twin} stands twice", value=str(twin),
+                            place=f"{path}:{line}:{column}", remedy="keep one of the two") from twin
+
+
+class _Twin(ValueError):
+    """A key, named by its path, that stands for the second time in its object."""
+
+    def __init__(self, path: str, at: int) -> None:
+        super().__init__(path)
+        self.at = at
+
+
 def _field_error(path: Path, text: str, where: str, what: str,
                  remedy: str = "correct this field") -> TaskFileError:
     """What is wrong with the field `where` of a file's `text`, with line and column."""
@@ -94,13 +113,17 @@ def _walk(text: str, at: int, path: str, found: dict[str, int]) -> int:
     if text[at] not in "{[":
         return json.JSONDecoder().raw_decode(text, at)[1]
     closing = "}" if text[at] == "{" else "]"
-    number, here = 0, _skip(text, at + 1)
+    number, here, keys = 0, _skip(text, at + 1), set[str]()
     while text[here] != closing:
         inner = f"{path}[{number}]"
         if closing == "}":
+            start = here
             key, here = json.JSONDecoder().raw_decode(text, here)
             here = _skip(text, _skip(text, here) + 1)  # the colon
             inner = f"{path}.{key}" if path else str(key)
+            if key in keys:
+                raise _Twin(inner, start)
+            keys.add(key)
         here = _skip(text, _walk(text, here, inner, found))
         if text[here] == ",":
             here = _skip(text, here + 1)

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .compression.budget import MOST
 from .compression.pins import KINDS
 from .json_files import read_object
 from .models.scripted import INJECTIONS, SUMMARIES, ScriptedModel
 from .texts import LANGUAGES, Texts, language_of
 from .tools.schema import OBJECT, TEXT, array_of, object_of, one_of, schema_faults
 
-_LIMIT = {"type": "integer", "minimum": 1}
+_LIMIT = {"type": "integer", "minimum": 1, "maximum": MOST}
 _OF_A_CHILD = ("threshold", "window", "policy", "compression", "replies", "summaries")
 SCHEMA = object_of({
     "name": TEXT, "system": TEXT, "task": TEXT, "language": one_of(LANGUAGES),

@@ -129,10 +129,13 @@ class BadInputTest(FolderTest):
                                ({"name": "clip"}, "no setting 'name' in policy 'published'"),
                                ({"data": {}}, "no setting 'data' in policy 'published'"),
                                ({"head_chars": "1"}, r"'1' is no int; the default is 160"),
-                               ({"tail_chars": -1}, r"-1 is negative; the default is 120")):
+                               ({"tail_chars": -1}, r"-1 is negative; the default is 120"),
+                               ({"breaks": [{}]}, r"breaks: \[\{\}\] is no list of int")):
             with self.subTest(says):
                 self.task_refused(says, threshold=100, compression=settings)
         self.task_refused("there is no threshold", compression={"head_chars": 1})
+        self.task_refused("a reserve of 200000 of 200000 tokens leaves nothing", window=100,
+                          policy="digest", compression={"reserve": 200_000})
 
     def test_a_wrong_option_is_told_in_one_line_that_says_where_help_is(self) -> None:
         """Missing, unknown, of another kind, out of bounds."""
@@ -302,6 +305,12 @@ class PoliciesTest(FolderTest):
                             "unknown setting 'a'"),
                            ({"name": "x", "ladder": [{"strategy": "recall", "settings": {
                                "asks_model": True}}]}, "unknown setting 'asks_model'"),
+                           ({"name": "x", "ladder": [{"strategy": "recall", "settings": {
+                               "tools": []}}]}, "unknown setting 'tools'; known are: none"),
+                           ({"name": "x", "ladder": [{"strategy": "input_budget", "settings": {
+                               "always": [{}]}}]}, r"always: \[\{\}\] is no list of str"),
+                           ('{"name": "x", "ladder": [],\n "name": "y"}', "mine.json:2:2: name stands tw"),
+                           ({"name": "x", "ladder": ladder, "estimator": "tea"}, "must be one of"),
                            ({"name": "x", "ladder": ladder, "trigger": "lots"},
                             "no trigger 'lots'"),
                            ({"name": "x", "ladder": ladder, "trigger": .8}, "no trigger 0.8; give"),

@@ -18,7 +18,8 @@ from mini_agent.trace import Record
 
 from .histories import Case, as_code, random_case, shrink
 from .lawbook import first_breach, live
-from .windows import window
+from .support import payloads
+from .windows import head, rounds, window
 
 POLICIES = ("digest_full", "digest", "digest_lean", "digest_minimal")
 HISTORIES = 120  # for each; `make fuzz` tries more
@@ -279,6 +280,21 @@ class Keeping(unittest.TestCase):
         self.assertLessEqual(made.tokens, 3_500)
         self.assertIn("admission", [record["payload"]["strategy"] for record in records
                                     if record.get("event") == "context_compression"])
+
+    def test_what_a_policy_protects_no_last_resort_cuts(self) -> None:
+        """Neither a tail that may not be shortened, nor what is frozen; the rest all the same."""
+        for fields, cut in (({"shorten_tail": False, "protect_last": 2}, {3, 5}),
+                            ({"frozen": True, "protect_last": 0}, {7})):
+            records: list[Record] = []
+            made = window(650, records=records, ladder=[{
+                "strategy": "admission", "settings": {"last_resort": True}}], **fields)
+            history = [*head(), *rounds(3, "a line of words\n" * 60)]
+            made.before_model_call(history[:6], 0)
+            made.before_model_call(history, 1)
+            with self.subTest(fields):
+                self.assertEqual(cut, {entry.stands_for[0] for entry in made.view.entries
+                                       if entry.how == "shortened"})
+                self.assertEqual([], payloads(records, "compression_skipped"))
 
     def test_what_was_sent_once_is_not_cut_on_arrival_again(self) -> None:
         """Between digests the prefix is stable: each request begins with the one before."""

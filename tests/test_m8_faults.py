@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mini_agent.assembly import Setup
+from mini_agent.compression.budget import MOST, window_tokens
 from mini_agent.errors import MiniAgentError, TaskFileError, TraceError
 from mini_agent.governance import govern
 from mini_agent.hostile import escaped
@@ -23,6 +24,7 @@ from mini_agent.runner import run_task
 from mini_agent.strict_json import DEEPEST, loads
 from mini_agent.tasks import load_task
 from mini_agent.trace import line, read_trace
+from tests.damage import refusal
 from tests.support import ROOT, FolderTest, called, mini_agent
 from tests.test_m5_session import places_in
 
@@ -242,6 +244,24 @@ class JsonTest(FolderTest):
                 load_task(path)
             self.assertIn(str(path), str(raised.exception))
             self.assertLess(len(str(raised.exception)), 600)
+
+    def test_of_two_values_under_one_key_none_is_taken_in_silence(self) -> None:
+        """In any object of a task file, with the line and column of the second."""
+        path = self.folder / "t.json"
+        path.write_text('{"system": "s", "task": "t", "replies": [{"content": "c"},\n'
+                        '  {"content": "a", "cont\\u0065nt": "b"}]}')
+        with self.assertRaises(TaskFileError) as raised:
+            load_task(path)
+        self.assertIn(f"{path}:2:20: replies[1].content stands twice", str(raised.exception))
+
+    def test_a_window_has_a_largest_number(self) -> None:
+        """One that a trace could not be resumed with is refused before anything runs."""
+        path = self.folder / "t.json"
+        for limit, fits in ((MOST, True), (MOST + 1, False)):
+            path.write_text('{"system": "s", "task": "t", "window": %s, "replies": []}' % limit)
+            self.assertEqual(fits, not refusal(lambda: load_task(path)))
+            self.assertEqual(fits, not refusal(lambda limit=limit: window_tokens(
+                f"{limit // 1_000 + (limit > MOST)}k")))
 
     def test_numbers_that_json_has_not_are_text(self) -> None:
         """They cannot get into a trace as something that no other program reads."""

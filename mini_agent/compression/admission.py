@@ -18,7 +18,7 @@ from ..words import rows_of
 from .coverage import choose
 from .index import HistoryIndex, HistoryLine
 from .scene import Scene
-from .shrink import error_code, shorten
+from .shrink import error_code, shorten, unfrozen
 from .units import unit_spans
 from .view import Change, Entry, View
 
@@ -48,12 +48,13 @@ class Admission:
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """One change for all results that are too large, None if there is none."""
+        free = unfrozen(view, scene)
         if self.last_resort:
-            found = [at for at, entry in enumerate(view.entries) if entry.message["role"] == "tool"]
+            found = [at for at in free if view[at].message["role"] == "tool"]
             size = limit = common_size([view[at].tokens for at in found],
                                        view.tokens - _allowed(view, scene))
         else:
-            found = [at for at in range(scene.sent, len(view)) if _is_new(view[at])]
+            found = [at for at in free if at >= scene.sent and _is_new(view[at])]
             limit = int(self.share * (scene.budget.window or view.tokens))
             size = int(self.keep * limit)
         large = [at for at in found if view[at].tokens > max(LEAST, limit)]

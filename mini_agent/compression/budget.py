@@ -68,7 +68,8 @@ def make_budget(window: int | None, *, trigger: str | int | None = None,
     soft = window - reserve - margin, hard = window - reserve; a trigger replaces
     soft: a number, a share ("80%") or what is left free ("-16384",
     "-min(20000,max_output)"). Absolute numbers scale with the window if `scale`.
-    Raises `UsageError` for a window below 1 or a trigger of another form.
+    Raises `UsageError` for a window below 1, a trigger of another form, or a reserve that
+    would leave nothing of any window.
     """
     recipe = {"trigger": trigger, "target": target, "reserve": reserve, "margin": margin,
               "max_output": max_output, "scale": scale}
@@ -77,6 +78,9 @@ def make_budget(window: int | None, *, trigger: str | int | None = None,
     if window < 1:
         raise UsageError(f"a window of {window} tokens holds nothing", place="window",
                          value=window, remedy="give a positive number of tokens")
+    if scale and reserve >= FULL_WINDOW:
+        raise UsageError(f"a reserve of {reserve} of {FULL_WINDOW} tokens leaves nothing",
+                         place="reserve", value=reserve, remedy="reserve less")
     share = Budget(window, scale=scale).scaled
     hard = window - share(reserve)
     soft = hard - share(margin)
@@ -123,7 +127,9 @@ def window_tokens(text: str) -> int:
     if not number.isdecimal() or not number.isascii() or len(number) > 12:
         raise UsageError(f"no window {text!r}", place="--window", value=text,
                          remedy="give tokens, as 32000 or 32k")
-    if int(number) == 0:
-        raise UsageError("a window of 0 tokens holds nothing", place="--window", value=0,
-                         remedy="give a positive number of tokens")
-    return int(number) * factor
+    if not 0 < (tokens := int(number) * factor) <= MOST:
+        raise UsageError(f"a window of {tokens} tokens "
+                         f"{'is larger than any' if tokens else 'holds nothing'}",
+                         place="--window", value=tokens,
+                         remedy=f"give a positive number of tokens, at most {MOST}")
+    return tokens

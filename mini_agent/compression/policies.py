@@ -17,7 +17,8 @@ from typing import Any
 from ..errors import UsageError
 from ..json_files import read_object
 from ..texts import Texts
-from ..tools.schema import COUNT, OBJECT, TEXT, array_of, object_of, schema_faults
+from ..tokens import ESTIMATORS
+from ..tools.schema import COUNT, OBJECT, TEXT, array_of, object_of, one_of, schema_faults
 from .admission import Admission
 from .budget import FULL_WINDOW, MOST, Budget, make_budget, tokens_at
 from .catalogue import POLICIES
@@ -39,7 +40,7 @@ STRATEGIES: dict[str, type[Strategy]] = {made.name: made for made in (
     CoverageDigest)}
 
 SCHEMA = object_of({  # triggers are of two kinds, which `tokens_at` knows
-    "name": TEXT, "source": TEXT, "about": TEXT, "estimator": TEXT,
+    "name": TEXT, "source": TEXT, "about": TEXT, "estimator": one_of(ESTIMATORS),
     "breaks": array_of({"type": "integer", "minimum": 1, "maximum": 9}),
     "trigger": {}, "target": {}, "reserve": COUNT, "margin": COUNT,
     "protect_last": COUNT, "user_share": {"type": "number", "minimum": 0, "maximum": 1},
@@ -48,7 +49,7 @@ SCHEMA = object_of({  # triggers are of two kinds, which `tokens_at` knows
                                  ("strategy",)))}, ("name", "ladder"))
 
 ALWAYS = 0  # the trigger of a rung that is taken before every call, and not only in need
-NO_SETTINGS = ("name", "ladder", "data")  # fields that make a policy what it is
+NO_SETTINGS = ("name", "source", "about", "estimator", "ladder", "data")  # which policy it is
 
 
 @dataclass(frozen=True)
@@ -208,11 +209,16 @@ def _has(target: Policy | Strategy, key: str) -> bool:
 
 def _set(target: Any, key: str, value: Any, place: str) -> Any:
     """`target` with one field set, if the value is of the same kind and not negative."""
-    if not _has(target, key):  # a class attribute (`name`, `asks_model`) is no setting
+    types = {field.name: str(field.type) for field in dataclasses.fields(target)}
+    if key not in types:
         raise UsageError(f"unknown setting {key!r}", place=f"{place}.{key}", value=value,
-                         remedy=nearest(key, [f.name for f in dataclasses.fields(target)]))
+                         remedy=nearest(key, types))
     old = getattr(target, key)
     if isinstance(old, tuple) and isinstance(value, list):
+        kind = types[key].removeprefix("tuple[").removesuffix(", ...]")
+        if any(type(item).__name__ != kind for item in value):
+            raise UsageError(f"{value!r} is no list of {kind}", place=f"{place}.{key}",
+                             value=value, remedy=f"the default is {list(old)!r}")
         value = tuple(value)
     allowed = getattr(target, "CHOICES", {}).get(key)
     if allowed and value not in allowed:
@@ -233,4 +239,5 @@ def nearest(name: str, names: Iterable[str]) -> str:
     """A remedy that names what is close to `name`, else all there is."""
     known = sorted(set(names))
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    return f"did you mean {' or '.join(close)}?" if close else f"known are: {', '.join(known)}"
+    return f"did you mean {' or '.join(close)}?" if close else (
+        f"known are: {', '.join(known) or 'none'}")

@@ -147,13 +147,17 @@ def rounds_start(view: View, rounds: int) -> int:
     return at
 
 
+def unfrozen(view: View, scene: Scene) -> range:
+    """View indexes between what is frozen and a tail that may not be shortened either."""
+    return range(scene.sent if scene.frozen else 0,
+                 len(view) if scene.protection.shorten_tail else scene.protection.tail)
+
+
 def results(view: View, scene: Scene, stop: int | None = None) -> Iterator[tuple[int, Entry]]:
     """(view index, entry) of each whole tool result before `stop` that may be shortened."""
-    start = scene.sent if scene.frozen else 0
-    end = len(view) if scene.protection.shorten_tail else scene.protection.tail
-    whole = view.whole_results
-    first = bisect_left(whole, start)
-    last = bisect_left(whole, end if stop is None else min(stop, end))
+    free, whole = unfrozen(view, scene), view.whole_results
+    first = bisect_left(whole, free.start)
+    last = bisect_left(whole, free.stop if stop is None else min(stop, free.stop))
     found = whole[first:last]
     return zip(found, view.at(found))
 
