@@ -99,7 +99,7 @@ class Kit:
     def tools(self, governance: Governance | None, started: int = 0) -> WaitingTools:
         """The tools: its own, those that the texts of its policy speak of, and the others'.
 
-        `started` sub-agents there have been so far.
+        `started` is how many sub-agents there have been so far.
         """
         grant = self.setup.grant
         guard = Guard(self._globs, self.workspace, grant.writes,

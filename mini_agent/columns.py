@@ -56,20 +56,20 @@ def unbroken(part: str) -> list[str]:
 
 
 def fitted(text: str, columns: int) -> str:
-    """One line in at most so many columns; where it is cut, it ends in `...`."""
+    """One line in at most `columns`; where it is cut, it ends in `...`."""
     text = text[:len(text) - len(text.lstrip(" "))] + " ".join(text.split())
     return text if _begun(text, columns) == text else _begun(text, columns - 3).rstrip() + "..."
 
 
 def name_to_fit(name: str, columns: int) -> str:
-    """A name in at most so many columns; of a longer path the end, which tells it apart."""
+    """A name in at most `columns`; of a longer path the end, which tells it apart."""
     if "/" not in name or width(name) <= columns:
         return fitted(name, columns)
     return "..." + _begun(name[::-1], columns - 3)[::-1]
 
 
 def _begun(text: str, columns: int) -> str:
-    """As much of the beginning of a line as takes at most so many columns."""
+    """As much of the beginning of a line as takes at most `columns`."""
     if text.isascii():
         return text[:max(0, columns)]
     for at, letter in enumerate(text):
@@ -80,7 +80,7 @@ def _begun(text: str, columns: int) -> str:
 
 
 def hung(text: str, columns: int | None, indent: int = 4) -> Iterator[str]:
-    """A row in lines of at most so many columns, all but the first behind `indent` blanks.
+    """A row in lines of at most `columns`, all but the first behind `indent` blanks.
 
     It is broken at blanks and beside wide characters; a word that has no room even on a
     line of its own, a path say, stays whole, so that it can be copied.

@@ -77,7 +77,7 @@ def with_room(policy: Policy, window: int | None) -> Policy:
     if policy.reserve or not policy.ladder or not (window or policy.scale):
         return policy
     answer = longest_answer(window) if window else FULL_WINDOW // ANSWER_SHARE
-    if window and policy.scale:  # so that it is the answer for this window; of very few tokens none
+    if window and policy.scale:  # `reserve` is for 200,000 tokens, and is scaled down again
         answer = min(-(-answer * FULL_WINDOW // window), FULL_WINDOW // ANSWER_SHARE)
     return replace(policy, reserve=answer)
 

@@ -38,7 +38,7 @@ class Interrupts:
         self.pending = self.ended = False
         self.waiting, self.held = _Region(self, True), _Region(self, False)
         self._regions: list[bool] = []
-        self._raised = False  # and on its way out: another one would cut short what cleans up
+        self._raised = False  # one is on its way out: another would cut short what cleans up
         self._late = False    # it came behind what was waited for
         self._before: Any = None
         self._terminals: list[int] = []

@@ -38,7 +38,7 @@ class Outcome:
 
 
 class Agent:
-    """One session. Others may read its `history`; `incoming` gives what a user said meanwhile."""
+    """One session. Others may read its `history`; `incoming` gives what the user has said since."""
 
     def __init__(self, model: Model, tools: Tools, tracer: Tracer, *,
                  window: Window | None = None, texts: Texts = Texts(),

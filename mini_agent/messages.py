@@ -79,7 +79,7 @@ def call(call_id: str, name: str, arguments: Any) -> Call:
 
 
 def arguments_text(made: Mapping[str, Any]) -> str:
-    """The arguments of a call as they are shown: JSON, or what stood in its place."""
+    """The arguments of a call as they are shown: JSON, or the raw text that was none."""
     text: str = made["invalid"] if "invalid" in made else json.dumps(
         made["arguments"], ensure_ascii=False)
     return text

@@ -22,7 +22,7 @@ _DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=str)
 
 
 def too_deep(value: Any, levels: int = DEEPEST) -> bool:
-    """Whether objects and lists stand in one another more than so many levels deep."""
+    """Whether objects and lists are nested more than `levels` deep."""
     level: list[Any] = [[value]]
     for _ in range(levels + 1):
         level = [child for item in level for child in (

@@ -16,9 +16,9 @@ letters to digits, to punctuation, to blanks) and cuts long runs once more; so t
 tokens are close to a weighted sum of a few counts (`counts.py`). Counted in parts, a
 text differs from the whole only by the runs that were cut.
 
-What this module leaves out: how the runs of a text are counted, and the length of what
-is not written (`counts.py`, `json_length.py`); when to count, and against what
-(`compression/`); and the usage that a live endpoint reports.
+What this module leaves out: how runs are counted (`counts.py`), how long a value would be
+as JSON (`json_length.py`), when to count and against what (`compression/`), and the usage
+that a live endpoint reports.
 
 Sources: the M3 figures (`published`); costs fitted to 13 tokenizers (`runs`). Check
 them with the samples and true counts in tests/data/tokens.
@@ -65,7 +65,7 @@ class Estimator(Protocol):
 
 Costs = Counts  # thousandths of a token for each of what is counted
 
-# `default`: OpenAI, DeepSeek, GLM, MiniMax, Llama 3. `qwen`: a token a digit (Gemma is
+# `default`: OpenAI, DeepSeek, GLM, MiniMax, Llama 3. `qwen`: a token for each digit (Gemma is
 # 1.10 times that, Mistral 1.07). `claude`: Claude 3 to 4.6; `claude4.7`: later.
 PROFILES = {
     "default": Costs(680, 83, 250, 1120, 330, 240, 250, 940, 15,
@@ -86,7 +86,7 @@ def _by_runs(costs: Costs, text: str) -> int:
 
 
 def _by_length(characters: int, text: str) -> int:
-    """So many characters a token, rounded up."""
+    """One token for each `characters` characters, rounded up."""
     return -(-len(text) // characters)
 
 
@@ -96,7 +96,7 @@ def _json_by_length(characters: int, value: Any) -> int:
 
 
 def _by_published_formula(text: str) -> int:
-    """A token a Han character, and a quarter for each of the others, rounded up."""
+    """A token for each Han character and a quarter for any other, rounded up."""
     han = 0 if text.isascii() else sum(map(len, re.findall("[\u4e00-\u9fff]+", text)))
     return han + -(-(len(text) - han) // 4)
 

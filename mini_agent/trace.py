@@ -1,4 +1,4 @@
-"""Milestone 1: the trace, at once log, audit and saved session.
+"""Milestone 1: the trace, which is log, audit and saved session in one.
 
 A record is one JSON line: a message as it entered the history, or an event of
 the closed list `EVENTS`; `seq` counts from 0 without gaps. The tracer hands each
@@ -31,11 +31,11 @@ Sink = Callable[[Record], None]
 EVENTS = (
     # the loop
     "run_start", "model_call", "tool_call", "tool_result", "interrupted", "run_end",
-    # compression: a change of the view, a summary asked for, neither, and too much all the same
+    # compression: the view changed, a summary was asked for, nothing came of it, still too much
     "context_compression", "model_summarize", "compression_skipped", "context_overflow",
     "pin", "stage", "settings", "undo",  # what else a view depends on
     "subagent_start", "subagent_end",
-    "model_usage", "model_retry", "resume",  # a live endpoint, and a session gone on with
+    "model_usage", "model_retry", "resume",  # a live endpoint, a session taken up again
     "host_compression", "evidence",  # the lab: what a recorded agent left out, what was needed
 )
 
@@ -43,7 +43,7 @@ EVENTS = (
 class Tracer:
     """Numbers records and hands each to every sink, in the order of the sinks.
 
-    `whole` is entered around each record: an interrupt may be kept away from it.
+    `whole` is a context that is entered around each record, to keep interrupts out.
     """
 
     def __init__(self, *sinks: Sink, seq: int = 0,
@@ -72,7 +72,7 @@ class Tracer:
 
 
 def line(record: Record) -> str:
-    """A record as it stands in a trace, with its newline. Whatever it holds can be written."""
+    """A record as a line of a trace, newline included; lone surrogates become U+FFFD."""
     return clean(json.dumps(record, ensure_ascii=False)) + "\n"
 
 
@@ -98,7 +98,7 @@ class TraceFile:
             raise UsageError("another process is writing this trace", place=str(path),
                              remedy="end it first, or name another file")
         self._fresh = fresh
-        self._failed = False  # a write did, which has been told
+        self._failed = False  # a write has, and that was reported
 
     def cut(self, size: int) -> None:
         """Keep the first `size` bytes; a device has none to keep."""
@@ -138,7 +138,7 @@ class TraceFile:
         if kind is None:
             self.close()
             return
-        with suppress(TraceError):  # what went wrong before is what is told
+        with suppress(TraceError):  # the error on its way out is the one to report
             self.close()
 
 
@@ -151,7 +151,7 @@ def _private(path: str, flags: int) -> int:
 class Trace:
     """The records of a trace file, and what was wrong with its last line.
 
-    `size`: so many bytes of the file are whole records.
+    `size`: how many bytes of the file are whole records.
     """
 
     records: list[Record] = field(default_factory=list)

@@ -85,7 +85,7 @@ def _is_new(entry: Entry) -> bool:
 
 
 def _allowed(view: View, scene: Scene) -> int:
-    """Tokens that the view may have: the goal, which is for the target, for the hard limit."""
+    """Tokens that the view may have: the goal, moved up from the target to the hard limit."""
     budget = scene.budget
     if not scene.goal:
         return view.tokens  # asked by hand, without a window: nothing presses
@@ -157,7 +157,7 @@ class Pieces:
         return [(start, stop) for start, stop in found if start < stop]
 
     def _mark(self, start: int, stop: int, texts: Texts) -> str:
-        """What stands for a gap: so many lines, or characters where it cuts into one."""
+        """What stands for a gap: how many lines, or characters where it cuts into one."""
         gap = self._content[start:stop]
         if not gap.strip():
             return ""

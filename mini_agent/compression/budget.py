@@ -1,6 +1,6 @@
-"""Milestone 3: how much fits, and from when on something is done about it.
+"""Milestone 3: how much fits, and when something has to be done about it.
 
-A budget is a window in tokens and a trigger. What comes out are numbers: over
+A budget is made of a window in tokens and a trigger. It comes to three numbers: over
 `soft` the ladder of a policy is taken, down to `target`; over `hard` a request
 may not be sent. With a plain number as threshold all of them are that number.
 """
@@ -27,8 +27,8 @@ _FREE_MIN = re.compile(r"-\s*min\(\s*(\d{1,12})\s*,\s*max_output\s*\)")
 class Budget:
     """All in tokens. `window` None means that nothing is ever too much.
 
-    `by_hand` is what a compression that a person asks for comes down to at least.
-    `recipe` are the arguments of `make_budget`, so that it can be made for another window.
+    `by_hand` is what a compression that a person asks for has to come down to.
+    `recipe` are the arguments of `make_budget`, to make it again for another window.
     """
 
     window: int | None
@@ -40,13 +40,13 @@ class Budget:
     recipe: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def within(self, window: int) -> Budget:
-        """The same budget for the window that an endpoint has told, if it is smaller."""
+        """The same budget for a window that an endpoint has reported, if that is smaller."""
         if self.window is not None and window >= self.window:
             return self
         return make_budget(window, **self.recipe)
 
     def window_for(self, tokens: int) -> int:
-        """The smallest window in which a request of so many tokens is not over `hard`."""
+        """The smallest window in which a request of `tokens` is not over `hard`."""
         return bisect_left(range(1, MOST), tokens,
                            key=lambda window: make_budget(window, **self.recipe).hard) + 1
 

@@ -1,4 +1,4 @@
-"""Milestone 3: the texts of neighbouring segments, merged the more, the older they are.
+"""Milestone 3: the texts of neighbouring segments; the older they are, the more they are merged.
 
 The newest stand singly; of the older ones a few become one, again and again. What was
 merged stays merged while the session goes on, so one more costs what is new. What is left
@@ -23,7 +23,7 @@ class Node(NamedTuple):
 
 
 class Chain:
-    """All segments, and the mergers of the oldest, each of the one before and what follows."""
+    """All segments, and mergers of the oldest: each takes in the one before and what follows."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[Sequence[int], str]] = []
@@ -46,12 +46,12 @@ class Chain:
         """At most `fan_in` nodes, and at least 2, that stand for all segments, in order."""
         fan_in = max(2, fan_in)
         while self._mergers and len(self._behind(-1)) <= fan_in:
-            self._mergers.pop()  # of a longer chain
+            self._mergers.pop()  # it is from a longer chain
         while len(left := self._behind()) > fan_in:
             self._mergers.append(merge(left[:fan_in]))
         return left
 
     def _behind(self, mergers: int | None = None) -> list[Node]:
-        """The last of the first so many mergers, and the segments behind it."""
+        """The last of the first `mergers` (None: of all), and the segments behind it."""
         begun = self._mergers[:mergers][-1:]
         return [*begun, *self._segments[begun[0].last if begun else 0:]]

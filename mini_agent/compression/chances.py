@@ -64,8 +64,8 @@ PLAIN_CHANCE = QUOTES[PLAIN][False]
 
 
 def rare(others: int) -> float:
-    """In so many messages a word may stand to be worth something; `others` are not the
-    assistant's."""
+    """In how many messages a word may stand and still be worth something; `others` are those
+    that are not the assistant's."""
     return max(RARE, others / SHARE)
 
 
@@ -80,9 +80,9 @@ def word_rarities(read: Sequence[int], others: int) -> list[int]:
 class Worths:
     """What each word of a history is worth, of `SURE`.
 
-    It is made of the lists in which an index tells of words. A worth changes where a message
-    has the word and where the newest that has it comes to another age: nobody has to weigh
-    all words again.
+    It reads the lists that an index keeps of words. A worth changes only where a message has
+    the word, or where the newest one that has it comes to another age; so no compression has
+    to weigh all words again.
     """
 
     def __init__(self, names: Sequence[str], used: Sequence[int], read: Sequence[int],
@@ -94,8 +94,8 @@ class Worths:
             [[tuple(worth(chance * age * path) for age in (young, 1.0, old))
               for path in (1.0, CHANCES.path)] for chance in chances]
             for chances in (CHANCES.used, CHANCES.seen))
-        self._by_age: list[tuple[int, ...]] = []  # of each word: young, neither, old
-        self._worths: list[int] = []              # as old as it is
+        self._by_age: list[tuple[int, ...]] = []  # of each word, while it is young, neither, old
+        self._worths: list[int] = []              # of each word at its age now
         self._common: set[int] = set()            # words that were too common once
         self._lately = deque[tuple[int, ...]](maxlen=self._old)  # words of the newest messages
 
@@ -125,7 +125,7 @@ class Worths:
         return by_count[min(used or seen, len(by_count) - 1)][is_path]
 
     def now(self, others: int) -> list[int]:
-        """By word, a list of its own for who asks; what is too common now is worth nothing."""
+        """By word, a fresh list for the caller; what is too common now is worth nothing."""
         worths, limit = self._worths[:], rare(others)
         for word in self._common:
             if self._read[word] > limit:

@@ -1,4 +1,4 @@
-"""Milestone 3: what happened in a session, taken once a message.
+"""Milestone 3: what happened in a session, taken in once for each message.
 
 What a call was about, which files were read and changed where, what users said, which
 points of a list are ticked, what fails: summaries, digests and the state card ask for
@@ -24,8 +24,7 @@ from .rising import holds
 
 
 class Place(NamedTuple):
-    """An answered call: its message, which of the calls there, its result. A later one is
-    the greater."""
+    """An answered call: its message, which of the calls there, its result."""
 
     message: int
     number: int
@@ -119,7 +118,7 @@ def _handle(index: int, message: Message, label: str) -> str:
 
 @contextmanager
 def anew_if_broken(cache: object, fresh: Callable[[], object]) -> Iterator[None]:
-    """What an interrupt leaves half taken in is forgotten: the cache is as a fresh one."""
+    """Where an interrupt leaves something half taken in, the cache becomes a fresh one."""
     try:
         yield
     except BaseException:
@@ -128,7 +127,7 @@ def anew_if_broken(cache: object, fresh: Callable[[], object]) -> Iterator[None]
 
 
 def order(place: Place) -> tuple[int, int]:
-    """By which answered calls are sorted as they were made, whatever came back first."""
+    """The key that sorts answered calls as they were made, whatever came back first."""
     return place[:2]
 
 

@@ -23,8 +23,8 @@ from .rising import holds
 from .units import BARE
 
 HEADING = 10   # tokens of the handle over the first line of a message
-REACH = 4      # so many times the room of what is kept are the newest lines looked at
-USED = 2_000   # words; of those used last, the lines are looked at wherever they stand
+REACH = 4      # the newest lines are looked at up to this many times the room
+USED = 2_000   # words used last, whose lines are looked at wherever they stand
 
 
 def choose(index: HistoryIndex, lines: Collection[HistoryLine], held: Iterable[int],

@@ -25,9 +25,9 @@ from .scene import Scene
 from .view import Change, Entry, View
 
 LEAST = 20     # a digest gets a window's 20th even where the tail leaves nothing
-UNKNOWN = 32_000  # tokens of a window that nobody has named, where it is asked by hand
-FULL = .97     # of its size: that much of a digest is filled, and it is not counted again
-CARE = 1.01    # prices are raised so much, so that what was reckoned fits
+UNKNOWN = 32_000  # tokens of the window, where none is known and it is asked by hand
+FULL = .97     # of its size: a digest that full is not tried again
+CARE = 1.01    # factor on prices, so that what was reckoned fits
 CARD = 8       # an 8th of the digest at most is for the card
 
 
@@ -126,7 +126,7 @@ def tail_start(view: View, scene: Scene, room: int) -> int:
 
 
 def price_of(old: Iterable[Entry]) -> float:
-    """Tokens for a rough one: as the last digest had them, else as these entries have."""
+    """Tokens for each rough one, as in the last digest, or in these entries if there is none."""
     old = [entry for entry in old if entry.how == "summary"] or list(old)
     return CARE * sum(entry.tokens for entry in old) / sum(
         rough_tokens(text_of(entry.message)) for entry in old)
@@ -143,7 +143,8 @@ class _Lines:
         self._opened: set[int] = set()
 
     def pull(self, size: float, least: int) -> int:
-        """Have lines for more than this size, and more than `least`; how many there can be."""
+        """Fetch lines until they exceed this size and number more than `least`. Returns how many
+        there can be: no bound (`sys.maxsize`) unless they ran out."""
         if self.sizes[-1] > size and len(self.best) > least:
             return sys.maxsize
         opened, total = self._opened, self.sizes[-1]
@@ -159,7 +160,7 @@ class _Lines:
         return len(self.best)
 
     def within(self, size: float) -> int:
-        """So many of them make a digest of at most this size."""
+        """How many of them make a digest of at most this size."""
         return bisect_right(self.sizes, size) - 1
 
 

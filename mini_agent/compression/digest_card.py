@@ -22,7 +22,7 @@ from .scene import Scene
 
 USERS, FILES, SAID, ERRORS = 6, 12, 3, 3  # lines of each part, the newest
 PLACES = 4     # handles of a file, the newest
-MOST = 6       # times the rough tokens of a text no estimator says: 3 for 2 bytes
+MOST = 6       # no estimator counts more than this many times the rough tokens
 LOOKED = 200   # messages that are looked through for what was said and what failed last
 
 

@@ -26,7 +26,7 @@ class Drift:
     """A fold over reports, answers and changes, each of which gives the next; in tokens.
 
     `tokens` is how far the last report was from its prediction, None before one.
-    `covers`: so many leading entries of the view were in what was reported, and
+    `covers`: how many leading entries of the view were in what was reported, and
     have not been changed since.
     """
 

@@ -29,13 +29,13 @@ from .view import Change, Entry, View, tokens_of
 
 Write = Callable[[Sequence[int]], Ledger]
 SUMMARY_TOKENS = 20_000  # tokens of a summary without users' words, in a window of 200,000
-LEAST_TOKENS = 400       # of which so many remain in the smallest window: else nothing is said
+LEAST_TOKENS = 400       # of these, in the smallest window: with less nothing could be said
 WARN_FROM = 3            # from this summary of a session on the user is warned
 
 
 @dataclass(frozen=True)
 class Fold:
-    """How a stretch is folded.
+    """How a stretch is folded: a strategy with a summary makes one of its settings.
 
     `header` is a key of the texts, `title` a field of it. `max_tokens` bounds the
     summary without the users' words; `attach` names what is put back, see

@@ -1,10 +1,10 @@
-"""Milestone 3: what stands in the messages of a history, taken once a message.
+"""Milestone 3: what stands in the messages of a history, taken in once for each message.
 
 The digest chooses lines by the identifiers in them, so it would ask at each compression
 what it has asked before. The answers are facts about messages that never change: they
 are kept here, beside the history, and grow with it. A line that stands in many messages
-is kept once and belongs to the newest of them. Words are numbers; what is known of a
-number stands in a list a fact.
+is kept once and belongs to the newest of them. Words are numbers; for each fact about
+them there is a list.
 
 It is a cache and nothing else: an index made anew equals one that has grown with the
 history, so no record has to tell of it. What is left out: what a word or a line is
@@ -27,7 +27,7 @@ BYTES_A_TOKEN = 4  # of UTF-8: rough, but lines are only weighed against each ot
 
 
 def rough_tokens(text: str) -> float:
-    """Tokens of a text and the line break behind it, roughly: nothing is counted for it.
+    """Tokens of a text and the line break behind it, roughly, by its length alone.
 
     Each line break is one, so that those of a text are the sum of those of its lines.
     """
@@ -39,7 +39,7 @@ def rough_tokens(text: str) -> float:
 class HistoryLine:
     """A line of a history, which is kept once.
 
-    `number`: so many came before it. `words` (numbers, each once), `shows` (those of them
+    `number`: how many came before it. `words` (numbers, each once), `shows` (those of them
     that it has in their surroundings), `kind` (of `units`), `cost` (tokens, roughly), `quote`
     (the chance that it is quoted as a whole), `last` (the newest message that has it),
     `place` (which of its lines).
@@ -101,7 +101,7 @@ class HistoryIndex:
         return self
 
     def asked(self, made: Call) -> Mapping[int, int]:
-        """By message how many of its calls may be equal; of those left out none is."""
+        """Message to how many of its calls may equal this one; in all others none does."""
         for at in range(self._asked_to, len(self._history)):
             for call in calls_of(self._history[at]):
                 equal = self._asked.setdefault(_likeness(call), {})

@@ -66,7 +66,7 @@ class Inputs:
                  settings: InputBudget | None = None) -> None:
         self._whole = {tool["name"]: tool for tool in declarations}
         self._estimate, self._texts, self._settings = estimate, texts, settings
-        self._counted = False  # whether the forms of the session were
+        self._counted = False  # whether the forms of the session have been counted
 
     def of(self, declarations: Sequence[Declaration], settings: InputBudget | None) -> Inputs:
         """The same for other tools, under another policy."""
@@ -165,7 +165,7 @@ class DescribeTool:
 
     @property
     def description(self) -> str:
-        """That a tool which was sent short can be had whole."""
+        """Says that a tool which was sent short can be had whole."""
         return self.texts("tool_describe_tool")
 
     @property

@@ -34,7 +34,7 @@ NAMES = {PAIRING: "pairing", CONSERVATION: "conservation", GAIN: "strict gain",
 
 
 def named(law: int) -> str:
-    """A law as people are told of it: `law 1 (pairing)`."""
+    """A law as it is shown to people: `law 1 (pairing)`."""
     return f"law {law} ({NAMES[law]})"
 
 
@@ -45,8 +45,8 @@ class Protection:
     `verbatim` are messages that stay as they are. `tail` is the view index from
     which on nothing is dropped or summarised; results there may be shortened if
     `shorten_tail` says so (the published policy does it). `pins` are carried word
-    for word by whatever takes the place of their message. `history` tells what the
-    words of a message were that stands behind a summary already.
+    for word by whatever takes the place of their message. `history` has the words
+    of messages that stand behind a summary already.
     """
 
     verbatim: frozenset[int] = frozenset()

@@ -34,15 +34,15 @@ class _Part:
 
 
 class Ledger:
-    """Sections, the oldest line first. A line that is `none` gives way to any other; what
-    stands in `own` lines is nobody's claim."""
+    """Sections, the oldest line first. A line equal to `none` gives way to any other; lines
+    in `own` are worded by the harness, so that nothing in them has to be supported."""
 
     def __init__(self, none: str = "", own: frozenset[str] = frozenset()) -> None:
         self._none, self._own = none, own
         self._given: list[tuple[Sequence[int], str]] = []
         self._parts: list[_Part] = []
         self._piles: dict[str, Pile] = {}
-        self._nothing: dict[str, int] = {}  # so many parts have nothing to say in a section
+        self._nothing: dict[str, int] = {}  # how many parts say so, by section
 
     @classmethod
     def of(cls, text: str, own: frozenset[str] = frozenset()) -> Ledger:

@@ -16,8 +16,9 @@ Part = tuple[int, ...]
 
 
 class Parts:
-    """Cuts lists of history indexes; knows the size of each message, and of each way to
-    cut the parts of the last list behind which another one begins."""
+    """Cuts lists of history indexes into parts. It remembers the size of each message and,
+    for each way to cut, the parts of the last list: one that goes on from it is only cut
+    where it is new."""
 
     def __init__(self, history: Sequence[Message]) -> None:
         self._history = history
@@ -36,7 +37,7 @@ class Parts:
                          lambda used, index: used + min(limit, self.size(index)) > limit)
 
     def segments(self, indexes: Sequence[int], messages: int) -> list[Part]:
-        """The messages in order, so many to a part and more: each is of whole groups."""
+        """The messages in order, at least `messages` to a part: each is of whole groups."""
         return self._cut(("messages", messages), indexes, lambda index: 1,
                          lambda used, index: used >= messages
                          and self._history[index]["role"] != "tool")

@@ -32,7 +32,7 @@ class PinTool:
 
     @property
     def description(self) -> str:
-        """That words which have to stay can be pinned."""
+        """Says that words which have to stay can be pinned."""
         return self.texts("tool_pin")
 
     @property
@@ -63,7 +63,7 @@ class StageDoneTool:
 
     @property
     def description(self) -> str:
-        """That a finished stage of the work is said here."""
+        """Says when it is to be called: where a stage of the work is finished."""
         return self.texts("tool_stage_done")
 
     @property

@@ -59,7 +59,7 @@ class Summarise(Protocol):
         """Summaries of these messages as sections; of a form there is one ledger, which grows."""
 
     def chain(self, indexes: Sequence[int], form: str, messages: int) -> Chain:
-        """Summaries of segments of so many messages and more, each of whole groups."""
+        """Summaries of segments of at least `messages` messages, each of whole groups."""
 
     def each(self, parts: Sequence[Sequence[int]], form: str) -> list[str]:
         """The text of a summary for each of these lists of history messages."""
@@ -69,7 +69,7 @@ class Summarise(Protocol):
 class Scene:
     """The situation in which a strategy is asked.
 
-    `goal`: tokens that the view should come down to. `sent`: so many leading
+    `goal`: tokens that the view should come down to. `sent`: how many leading
     entries have been sent already; where the policy freezes (`frozen`), they are
     not shortened any more. `summarise` asks the model. `tools` are the names of the
     tools that the agent has: no text may name another. `shelf` keeps what leaves the
@@ -114,7 +114,7 @@ class Scene:
 
     @property
     def way_back_bare(self) -> str:
-        """`way_back` without the number: the least that it can come to."""
+        """`way_back` without the number, for a lower bound on its length."""
         return self.texts.bare(self._way_back)
 
     @property
@@ -126,7 +126,9 @@ class Strategy(Protocol):
     """One way to make a view smaller; a frozen dataclass, whose fields are its settings.
 
     `name` is the `strategy` of the records. `asks_model`: a proposal costs a
-    model call, so the window asks less often once it came to nothing.
+    model call, so the window asks less often once it came to nothing. It may also have
+    `tools`, the names of tools that its texts speak of, and `CHOICES`, the values that a
+    setting may take (`policies.py` reads both).
     """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]

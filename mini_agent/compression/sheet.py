@@ -2,8 +2,8 @@
 
 A sheet maps a heading (a line that begins with `## `; "" for what stands before
 the first) to its lines. The parts of a long summary are merged section by section,
-and what is too long loses its oldest lines, with a word that says so: the later
-something happened, the more of it is kept. What is left out: what the lines say.
+and what is too long loses its oldest lines, and says so: the later something
+happened, the more of it is kept. What is left out: what the lines say.
 """
 
 from __future__ import annotations

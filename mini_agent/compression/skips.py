@@ -29,7 +29,7 @@ class Skips:
                    for (who, _), last in self.seen.items() if who == name)
 
     def remember(self, name: str, reason: str, tokens: int) -> None:
-        """It was recorded, at a request of so many tokens."""
+        """It was recorded, at a request of `tokens`."""
         self.seen[name, reason] = tokens
 
     def clear(self) -> None:

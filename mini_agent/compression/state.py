@@ -73,15 +73,15 @@ class WindowState:
         self.resting = 0
         self.times_summarised = 0
         self.taken: tuple[Gained, ...] = ()
-        self.applied = False                    # whether the last proposal was
-        self.summaries: list[dict[str, Any]] = []  # what the model wrote for those that were
+        self.applied = False                    # whether the last proposal was applied
+        self.summaries: list[dict[str, Any]] = []  # what the model wrote for applied ones
         self.declared = 0
         self.drift = Drift()
 
     def fold(self, record: Record, done: tuple[Change, View] | None = None) -> None:
         """Take in one record. `TraceError` with its `seq` where it does not fit.
 
-        `done` is the change that it tells of with the view behind it, where whoever wrote
+        `done` is the change that it describes and the view behind it, where whoever wrote
         the record has made them already: they are not made again.
         """
         if record["type"] == "message":
@@ -116,7 +116,7 @@ class WindowState:
 
     @property
     def sent(self) -> int:
-        """So many leading entries of the view stand for what a model has answered."""
+        """How many leading entries of the view stand for what a model has answered."""
         count = len(self.view)
         while count and min(self.view[count - 1].stands_for, default=-1) >= self.answered:
             count -= 1
@@ -202,7 +202,7 @@ class WindowState:
 
 
 def _made_anew(view: View, payload: dict[str, Any]) -> tuple[Change, View]:
-    """The change that a record tells of, and the view behind it."""
+    """The change that a record describes, and the view behind it."""
     change = from_payload(payload)
     return change, apply(view, change)
 

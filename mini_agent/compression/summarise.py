@@ -54,7 +54,7 @@ class SegmentedSummary:
     The newest segments stand singly. Of the older ones four become one, again and
     again, and each merger may be no longer than the longest of its parts: the older,
     the coarser. Merging is done by code, so no summary is summarised.
-    `segment_messages`: a segment ends with the group that reaches so many.
+    `segment_messages`: a segment ends with the group that reaches this number.
     """
 
     name: ClassVar[str] = "segmented_summary"

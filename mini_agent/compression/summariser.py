@@ -56,8 +56,8 @@ class Summariser:
         self._parts = Parts(history)
         self._asked: list[Note] = []
         self._known: dict[tuple[str, Part], str] = {}
-        self._finals: dict[tuple[str, Part], str] = {}  # what of the known is used
-        self._firm: dict[str, list[tuple[Part, str]]] = {}  # those that were asked for first, last time
+        self._finals: dict[tuple[str, Part], str] = {}  # the final text of each known one
+        self._firm: dict[str, list[tuple[Part, str]]] = {}  # the leading parts of the last request
         self._ledgers: dict[str, Ledger] = {}
         self._chains: dict[str, Chain] = {}
 
@@ -74,7 +74,7 @@ class Summariser:
         return self._ledgers[form].become(list(zip(parts, texts)))
 
     def chain(self, indexes: Sequence[int], form: str, messages: int) -> Chain:
-        """Summaries of segments of so many messages and more, each of whole groups."""
+        """Summaries of segments of at least `messages` messages, each of whole groups."""
         parts = self._parts.segments(indexes, messages)
         return self._chains.setdefault(form, Chain()).become(
             list(zip(parts, self.each(parts, form))))

@@ -22,7 +22,7 @@ class TokenLimit:
         self._window, self._limit, self._sent, self._texts = window, limit, 0, texts
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._window, name)  # in everything else it is that window
+        return getattr(self._window, name)  # in all else it behaves as that window
 
     def before_model_call(self, history: Sequence[Message], step: int) -> list[Message]:
         """The messages to send at `step`. Raises `BudgetSpentError` where they cost too much."""

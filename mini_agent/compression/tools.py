@@ -55,7 +55,7 @@ class ReadResult:
 
     @property
     def description(self) -> str:
-        """That a part of what a handle stands for comes back."""
+        """Says that a message, or a part of it, can be read again by its handle."""
         return self.texts("tool_read_result")
 
     @property
@@ -130,7 +130,7 @@ class RecallTool:
 
     @property
     def description(self) -> str:
-        """That what has left the window can be searched."""
+        """Says that what has left the window can be searched."""
         return self.texts("tool_recall")
 
     @property

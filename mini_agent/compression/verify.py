@@ -71,9 +71,9 @@ class Support:
     """
 
     def __init__(self) -> None:
-        self._places: dict[str, list[int]] = {}  # messages that have a name, rising: some of them,
-        self._searched: dict[str, int] = {}      # but before this one all
-        self._sizes: dict[str, list[int]] = {}   # messages with so many characters, or lines
+        self._places: dict[str, list[int]] = {}  # messages known to have a name, rising
+        self._searched: dict[str, int] = {}      # before this one all that have it are known
+        self._sizes: dict[str, list[int]] = {}   # messages by their characters, lines
         self._measured = 0
         self._chars: list[int] = []
 

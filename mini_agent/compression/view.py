@@ -3,7 +3,7 @@
 A view is what is sent in place of the history: a list of entries; an entry is a
 message, its tokens, the history messages that it stands for, and how. Live, on
 resume, in `check` and in the lab, a view becomes another by `apply` and by nothing
-else, so that the views of a run can be had again from its trace alone (`state.py`).
+else, so every view of a run can be rebuilt from its trace alone (`state.py`).
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class View:
 
     @property
     def whole_results(self) -> list[int]:
-        """Indexes of the tool results that stand as they are; found once, then kept up."""
+        """Indexes of the tool results that are still verbatim; found once, then kept up to date."""
         if self._whole is None:
             self._whole = self._whole_in(range(len(self)))
         return self._whole
@@ -105,7 +105,7 @@ class View:
                 and self.entries[at].message["role"] == "tool"]
 
     def hand_on(self, after: View, change: Change) -> None:
-        """Let the view after a change know its whole results, if this one does."""
+        """Pass `whole_results` on to the view after a change, if they are known here."""
         if self._whole is None:
             return
         first, behind = first_touched(change), untouched_behind(self, after, change)
@@ -202,7 +202,7 @@ def first_touched(change: Change) -> int:
 
 
 def untouched_behind(before: View, after: View, change: Change) -> int:
-    """So many entries at the end of two views stand in both, behind all that `change` touches."""
+    """How many entries at the end stand in both views, behind all that `change` touches."""
     last = change.affected[-1] if change.affected else -1
     made = change.inserts[-1][0] if change.inserts else -1
     return min(len(before) - 1 - last, len(after) - 1 - made)
@@ -234,7 +234,7 @@ def by_hand(step: int, view: View, change: Change) -> dict[str, Any]:
 
 
 def from_payload(payload: dict[str, Any]) -> Change:
-    """The change that a record tells of. KeyError or TypeError if it is no such record."""
+    """The change that a record describes. KeyError or TypeError if it is no such record."""
     inserts = tuple((item["at"], Entry(item["message"], item["tokens"],
                                        tuple(item["stands_for"]), item["how"]))
                     for item in payload["entries"])

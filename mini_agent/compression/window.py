@@ -61,7 +61,7 @@ class ContextWindow:
 
     @property
     def budget(self) -> Budget:
-        """The budget as it is now: an endpoint may have told of a smaller window."""
+        """The budget as it is now: an endpoint may have reported a smaller window."""
         return self._ladder.budget
 
     @property
@@ -105,7 +105,7 @@ class ContextWindow:
         return self.view.messages()
 
     def make_ready(self, history: Sequence[Message], step: int) -> None:
-        """`before_model_call` for one who looks at the view and sends nothing."""
+        """`before_model_call` for a caller that looks at the view and sends nothing."""
         state, ladder = self.state, self._ladder
         self.take_in(history)
         self._inputs.settle(step, state, ladder.budget.window, ladder.record)
@@ -179,7 +179,7 @@ class ContextWindow:
         self._ladder.record("settings", step=step, breaker="closed")
 
     def note(self, step: int, **settings: Any) -> None:
-        """A setting of the session has changed that is none of the window's (the model)."""
+        """Record a new setting of the session that is not the window's own (the model)."""
         self._ladder.record("settings", step=step, **settings)
 
     def stage_done(self, history: Sequence[Message], name: str, step: int) -> None:
@@ -218,7 +218,7 @@ class ContextWindow:
         return self._ladder.protection()
 
     def _narrow(self, policy: Policy) -> None:
-        """An endpoint that has told of a smaller window is believed."""
+        """A smaller window that an endpoint has reported holds in place of the one given."""
         told = self.state.settings.get("learned_window")
         self._ladder.govern(policy, self._base.within(told) if told else self._base)
 

@@ -92,7 +92,7 @@ def _replayed(sessions: Sequence[LogSession], source: Source, plan: Plan,
 
 def _in_parts(jobs: int, sessions: Sequence[LogSession], source: Source, plan: Plan,
               progress: Progress) -> list[Result]:
-    """`_replayed`, with every process playing some of the policies; read is once."""
+    """`_replayed`, with each process playing some of the policies; the file is read once."""
     parts = [replace(plan, policies=plan.names[at::jobs])
              for at in range(min(jobs, len(plan.names)))]
     done: list[list[Result]] = []
@@ -104,7 +104,7 @@ def _in_parts(jobs: int, sessions: Sequence[LogSession], source: Source, plan: P
 
 
 def _joined(results: Sequence[Result], parts: Sequence[Plan], plan: Plan) -> Result:
-    """The result of a session from those of its parts, as if there had been none."""
+    """The result of a session from those of its parts, as if it had been replayed whole."""
     rows, missed = dict[tuple[int, str], Any](), dict[tuple[int, str], list[Any]]()
     for result, part in zip(results, parts, strict=True):
         rows |= zip(product(part.windows, part.names), result["rows"], strict=True)
@@ -177,9 +177,9 @@ def compare(sources: Sequence[Source], plan: Plan, jobs: int = 1,
             progress: Callable[[int], None] = lambda _: None) -> Iterator[Result]:
     """The results of all sources, in their order, as they get done.
 
-    `jobs` files are worked on at a time, each in a process of its own if more than one;
-    of a single file, so many parts of the policies. `progress` gets the bytes that are
-    done. An interrupt ends the work at once. Raises `UsageError` for less than one job.
+    `jobs` files are worked on at a time, each in a process of its own if more than one; a
+    single file is split into as many parts of the policies. `progress` gets the bytes that
+    are done. An interrupt ends the work at once. Raises `UsageError` for less than one job.
     """
     if jobs < 1:
         raise UsageError(f"{jobs} jobs do nothing", place="--jobs", value=jobs,

@@ -52,7 +52,7 @@ class Label(NamedTuple):
         return Point(self.x - 2 if self.x > self.dot.x else right + 2, self.y)
 
     def holds(self, point: Point, around: float = 0) -> bool:
-        """Whether a point is on the name, or so near to it."""
+        """Whether a point is on the name, or within `around` pixels of it."""
         return (self.x - around < point.x < self.x + long(self.name) + around
                 and abs(point.y - self.y) < LINE / 2 + around)
 

@@ -19,7 +19,7 @@ from .sessions import open_sessions
 from .steps import Taken, steps_of_replay, steps_of_trace
 from .taskrun import run_in_copy
 
-FIRST = 1 << 24  # bytes of a first line that are looked at
+FIRST = 1 << 24  # bytes of a first line that are read
 Looked = tuple[str, Sequence[Taken], Sequence[Message]]
 
 

@@ -92,7 +92,7 @@ class Trial:
         self._gone: dict[int, Entry] = {}  # by id, as `_made`
         self._made: dict[int, Entry] = {}
         self._length = self._tokens = 0  # entries and tokens that the last step sent
-        self._touched = 0                # of these so many were touched by no change since
+        self._touched = 0                # how many of these no change has touched since
         estimate = self._recording.estimate
         state, tracer = WindowState(estimate, texts), Tracer()
         if self.observers:  # for nobody, nothing is noted

@@ -31,7 +31,7 @@ def is_counted(result: Result, window: int) -> bool:
 def summarise(results: Sequence[Result]) -> list[Row]:
     """A row a window and policy, in the order of the rows of the sessions.
 
-    Keys: window, policy, sessions (so many count), far_recall with low and high,
+    Keys: window, policy, sessions (how many count), far_recall with low and high,
     worst_tenth (mean far recall of the worst tenth of the sessions), the means of
     `MEANS` and over_share (of the steps), law_breaks (all together). None where nothing
     could be counted.

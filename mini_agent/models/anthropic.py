@@ -108,7 +108,7 @@ def _said(turn: Turn) -> Iterator[Block]:
 
 
 def _fits(layout: Any, characters: int, calls: int) -> bool:
-    """Whether a layout is one of so many characters and calls."""
+    """Whether a layout is one of this many characters and calls."""
     return bool(layout) and sum(n for kind, n in layout if kind == "text") == characters \
         and [n for kind, n in layout if kind == "call"] == list(range(calls))
 

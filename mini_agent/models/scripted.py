@@ -24,8 +24,8 @@ LONG_SUMMARY = 2  # an injected "long" summary has this many times its source's 
 class ScriptedModel:
     """Replays `replies` in order, then raises `ScriptExhaustedError`.
 
-    Call ids are `call_STEP_INDEX`. `summaries` says how each summary in turn
-    goes wrong; behind its end they are well.
+    Call ids are `call_STEP_INDEX`. `summaries` says what becomes of each summary in turn;
+    any further one succeeds.
     """
 
     def __init__(self, replies: Sequence[dict[str, Any]], summaries: Sequence[str] = (),

@@ -50,7 +50,7 @@ class GiveUp:
 
     @property
     def description(self) -> str:
-        """That a task which cannot be done is ended here."""
+        """Says that a task which cannot be done is ended here."""
         return self.texts("tool_give_up")
 
     @property

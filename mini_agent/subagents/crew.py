@@ -50,7 +50,7 @@ class Crew:
 
     @property
     def description(self) -> str:
-        """That a part of the task can be given to a sub-agent."""
+        """Says that a part of the task can be given to a sub-agent."""
         return self.home.workspace.texts("tool_delegate")
 
     @property

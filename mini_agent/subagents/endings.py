@@ -88,14 +88,14 @@ def ending_of(outcome: Outcome, numbers: Numbers, gave_up: str = "") -> Ending:
 
 
 def written(ending: Ending) -> bytes:
-    """An ending as the one line that a child says."""
+    """An ending as the one line that a child writes."""
     flat = asdict(ending)
     numbers = flat.pop("numbers")
     return json.dumps({**flat, **numbers}).encode("ascii") + b"\n"
 
 
 def heard(said: Heard, seconds: float, texts: Texts) -> Ending:
-    """The ending that a parent makes of what it heard within so many seconds."""
+    """The ending that a parent makes of what it heard within `seconds`."""
     if said.timed_out:
         return Ending("timed_out", detail=texts("child_no_result", seconds=f"{seconds:g}"))
     if said.flooded:

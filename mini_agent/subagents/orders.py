@@ -42,12 +42,12 @@ class ChildLimits:
     batch_chars: int = 16_000
 
     def within(self, steps: int, tokens: int) -> ChildLimits:
-        """The same for the children of one that has so many itself: none of them gets more."""
+        """The same for the children of a child with these limits: none of them gets more."""
         return replace(self, steps=min(self.steps, steps), tokens=min(self.tokens, tokens))
 
     def chars(self, children: int, window: int | None) -> int:
-        """Characters of a report where so many come together: a quarter of the window at
-        most, at one token a character."""
+        """Characters of each report where `children` come together: at most a quarter of the
+        window in all, at one token a character."""
         room = self.batch_chars if window is None else min(self.batch_chars, window // 4)
         return max(1, min(self.report_chars, room // max(1, children)))
 

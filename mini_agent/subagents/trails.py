@@ -108,7 +108,7 @@ class ReadChild:
 
     @property
     def description(self) -> str:
-        """That the log of a sub-agent can be read."""
+        """Says that the log of a sub-agent can be read."""
         return self.texts("tool_read_child")
 
     @property

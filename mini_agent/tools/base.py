@@ -20,7 +20,7 @@ from ..messages import Call, Message, tool_result
 from ..texts import Texts
 from .schema import json_type, schema_faults, without_nulls
 
-Answer = Callable[[Message], None]
+Answer = Callable[[Message], None]  # takes the one result of a call
 MESSAGE_LIMIT = 2_000  # characters of an error's message; its details are the tool's to bound
 
 

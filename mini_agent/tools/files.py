@@ -74,7 +74,7 @@ class ListFiles:
 
     @property
     def description(self) -> str:
-        """That files and folders are listed, a page at a time."""
+        """Says that files and folders are listed, a page at a time."""
         return self.workspace.texts("tool_list_files")
 
     @property
@@ -104,7 +104,7 @@ class ReadFile:
 
     @property
     def description(self) -> str:
-        """That a file is read, a page at a time."""
+        """Says that a file is read, a page at a time."""
         return self.workspace.texts("tool_read_file")
 
     @property
@@ -154,7 +154,7 @@ class WriteFile:
 
     @property
     def description(self) -> str:
-        """That a file is made, or written anew as a whole."""
+        """Says that a file is made, or written anew as a whole."""
         return self.workspace.texts("tool_write_file")
 
     @property
@@ -181,7 +181,7 @@ class EditFile:
 
     @property
     def description(self) -> str:
-        """That one place of a file is changed, which has to be unique."""
+        """Says that one place of a file is replaced, which has to be unique."""
         return self.workspace.texts("tool_edit_file")
 
     @property

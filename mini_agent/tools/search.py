@@ -62,7 +62,7 @@ class SearchText:
 
     @property
     def description(self) -> str:
-        """That lines of the workspace are searched, a page of hits at a time."""
+        """Says that lines of the workspace are searched, a page of hits at a time."""
         return self.workspace.texts("tool_search_text")
 
     @property

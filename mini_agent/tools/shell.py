@@ -61,7 +61,7 @@ class RunCommand:
     """`exit=0` and the output; a command that fails is a COMMAND_FAILED.
 
     `programs` are the first words that are allowed, None for all. `timeout` is in
-    seconds, `limit` in characters.
+    seconds, `limit` in characters. `own_session`: see `process.run_program`.
     """
 
     workspace: Workspace
@@ -74,7 +74,7 @@ class RunCommand:
 
     @property
     def description(self) -> str:
-        """That a command is run in the workspace, for so long, and whether by a shell."""
+        """Says that a command is run in the workspace, for how long, and whether by a shell."""
         return self.workspace.texts(
             "tool_run_command_or_shell" if self._has_shell else "tool_run_command")
 

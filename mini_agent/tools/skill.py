@@ -31,7 +31,7 @@ class Skill:
 
     @property
     def description(self) -> str:
-        """That one of the skills, which are named, can be read."""
+        """Names the skills, and says that one of them can be loaded."""
         return self.workspace.texts("tool_skill", names=self._listed())
 
     @property
