@@ -74,12 +74,8 @@ def draft(messages: Sequence[Message], texts: Texts) -> str:
 
 def section_lines(section: str, messages: Sequence[Message], texts: Texts) -> list[str]:
     """The lines of one section, the newest `MAX_LINES` of them, each once."""
-    if section in _FILES:
-        return file_lines(section, touched(messages), texts)
-    return _newest(_SECTIONS[section](messages, texts), texts)
-
-
-def _newest(found: Iterable[str], texts: Texts) -> list[str]:
+    found = file_lines(section, touched(messages), texts) if section in _FILES else (
+        _SECTIONS[section](messages, texts))
     return list(dict.fromkeys(found))[-MAX_LINES:] or [texts("said_none")]
 
 
@@ -216,9 +212,10 @@ def touched(messages: Sequence[Message]) -> dict[str, str]:
 
 
 def file_lines(section: str, files: Mapping[str, str], texts: Texts) -> list[str]:
-    """The lines of a section that lists files, of what was done to which, the newest last."""
-    return _newest((texts(f"said_{what}", path=brief(path)) for path, what in files.items()
-                    if what in _FILES[section]), texts)
+    """A line for each file of a section that lists files, the newest last; all of them, for
+    whoever bounds a text says what is left out."""
+    return [texts(f"said_{what}", path=brief(path)) for path, what in files.items()
+            if what in _FILES[section]] or [texts("said_none")]
 
 
 _FILES = {"files": (READ, CHANGED), "relevant": (READ, CHANGED),

@@ -6,6 +6,7 @@ import unittest
 from dataclasses import replace
 from typing import Any
 
+from mini_agent.compression.attach import attachments
 from mini_agent.compression.budget import make_budget
 from mini_agent.compression.card import card_lines
 from mini_agent.compression.index import HistoryIndex
@@ -22,7 +23,7 @@ from mini_agent.trace import Record
 
 from .support import payloads
 from .test_m3_traps import LONG, TEXTS, Says, governed, last_change
-from .windows import head, rounds
+from .windows import head, rounds, window
 
 COUNT = estimator("chars4").message
 
@@ -192,8 +193,8 @@ class CardTest(unittest.TestCase):
             "Goal, as the user first put it:", "- Build it. In Go.",
             "Newest request of the user:", "- Now ship it.",
             "Done:", "- read a.go",
-            "Open:", "- tests", '- failed when it was last tried: run_command '
-                                '{"command": "pytest -q"}',
+            "Open:", "- tests",
+            "Failed when it was last tried:", '- run_command {"command": "pytest -q"}',
             "Files changed, the newest last:", "- b.go",
             "Files read, the newest last:", "- a.go",
             "Assumptions, NOT verified:", "- the API is stable"],
@@ -209,13 +210,53 @@ class CardTest(unittest.TestCase):
                          card_lines(scene_over(history)))
 
     def test_the_card_is_bounded(self) -> None:
-        """Eight points a part, each on one line, after a session of 1,000 files."""
-        history = [*head("x" * 9_000), *(message for number in range(1_000) for message in
-                                         write(f"f{number}.py", f"- [ ] point {number}"))]
-        lines = card_lines(scene_over(history))
-        self.assertEqual(2 + 9 + 9, len(lines))
+        """After 1,000 files and as many points: so many of each, each on one line, and how
+        many more there are; of what is open three times as many as of the rest."""
+        lines = card_lines(scene_over(self.long_work()))
+        self.assertEqual(2 + 26 + 10, len(lines))
         self.assertLessEqual(max(map(len, lines)), 210)
-        self.assertIn("- f999.py", lines)
+        left_out = "- (the {} oldest lines of this section are left out)"
+        self.assertEqual(["Open:", left_out.format(976), "- point 976"], lines[2:5])
+        self.assertEqual([left_out.format(992), "- f992.py"], lines[-9:-7])
+        self.assertEqual("- f999.py", lines[-1])
+
+    def test_where_there_is_less_room_the_card_has_fewer_points(self) -> None:
+        """It is halved until it fits, and says what it leaves out: it is not lost as a whole."""
+        scene = scene_over(self.long_work())
+        sizes = []
+        for room in (600, 200, 150, 130):
+            (found,) = attachments(["card"], view_of(scene.history), scene, [], 0, room)
+            self.assertLessEqual(found.entry.tokens, room)
+            sizes.append(found.entry.message["content"].count("- point "))
+        self.assertEqual([24, 12, 6, 3], sizes)
+        self.assertEqual([], attachments(["card"], view_of(scene.history), scene, [], 0, 20))
+
+    def long_work(self) -> list[Message]:
+        """A session of 1,000 files, each written with a point of a task list."""
+        return [*head("x" * 9_000), *(message for number in range(1_000) for message in
+                                      write(f"f{number}.py", f"- [ ] point {number}"))]
+
+
+class ListTest(unittest.TestCase):
+    """The lists of files of a handoff form are kept by code."""
+
+    def test_every_file_is_in_the_list_or_the_list_says_how_many_are_not(self) -> None:
+        """The last of sixty stands in the tail; where there is no room for the others, the
+        first line has the number of those that are left out."""
+        history = [*head(), *(message for number in range(60) for message in
+                              read(f"src/module_{number}.py", LONG, number))]
+        for max_tokens, first, files in ((20_000, "- src/module_0.py (read)", 59), (
+                600, "- (the 19 oldest lines of this section are left out)", 40)):
+            records: list[Record] = []
+            made = window(100_000, records=records, protect_last=1, ladder=[
+                {"strategy": "handoff_form", "settings": {"max_tokens": max_tokens,
+                                                          "tail_share": .001}}])
+            made.before_model_call(history, 0)
+            made.compact(0)
+            form = last_change(records)["entries"][0]["message"]["content"]
+            listed = form.partition("## Files read\n")[2].partition("\n## ")[0].split("\n")
+            self.assertEqual(first, listed[0])
+            self.assertEqual(files, sum(line.endswith(".py (read)") for line in listed))
 
 
 class StageTest(unittest.TestCase):
@@ -237,6 +278,35 @@ class StageTest(unittest.TestCase):
         for section in ("## Goal", "## Result", "## Key decisions", "## Left over"):
             self.assertIn(section, record)
         self.assertIsNone(StageSummary()(view, replace(scene, stages=())))
+
+    def test_a_stage_that_has_just_ended_becomes_a_record_at_once(self) -> None:
+        """Whatever the tail had held back of the stages before it."""
+        history = head()
+        records: list[Record] = []
+        made = window(100_000, "stage_summary", stages=True, records=records)
+        for step in range(3):
+            history += rounds(8, LONG, f"part {step}")
+            made.stage_done(history, f"stage {step}", step)
+            made.before_model_call(history, step)
+        self.assertEqual([list(range(2, 14)), list(range(18, 30)), list(range(34, 46))],
+                         [note["input"] for note in payloads(records, "model_summarize")])
+
+    def test_a_small_stage_behind_a_large_history_becomes_a_record(self) -> None:
+        """That a stage came to nothing lately says nothing of the one that has just ended."""
+        history = [*head(), *(user("word " * 200) for _ in range(40)), *rounds(3, "x", "plan")]
+        records: list[Record] = []
+        made = window(100_000, "stage_summary", stages=True, records=records)
+        made.before_model_call(history, 0)
+        made.stage_done(history, "tiny", 0)
+        history += rounds(4, LONG, "build")
+        made.before_model_call(history, 1)
+        self.assertEqual(["no_gain"], [skip["reason"] for skip in
+                                       payloads(records, "compression_skipped")])
+        made.stage_done(history, "small", 1)
+        history += rounds(2, "x", "test")
+        made.before_model_call(history, 2)
+        (change,) = payloads(records, "context_compression")
+        self.assertEqual("stage", change["trigger"])
 
     def test_the_newest_request_inside_a_stage_stays_whole(self) -> None:
         """It is put behind the record, as a message of its own."""

@@ -19,7 +19,7 @@ from ..actions import deeds
 from ..errors import UsageError
 from ..messages import Message, user
 from ..words import rows_of
-from .card import card_lines
+from .card import MAX_OPEN, card_lines
 from .chronicle import File, Place, backwards, newest, order
 from .rising import common
 from .scene import Scene
@@ -84,9 +84,15 @@ def _entry(scene: Scene, text: str) -> Entry:
 
 
 def _card(source: _Source, room: int) -> Iterator[Attached]:
-    scene = source.scene
-    text = "\n".join([scene.texts("card_title"), *card_lines(scene)])
-    yield Attached("card", "", _entry(scene, text))
+    """The state card, with half of its points, and so on, where there is less room."""
+    scene, most = source.scene, MAX_OPEN
+    while most:
+        text = "\n".join([scene.texts("card_title"), *card_lines(scene, most)])
+        entry = _entry(scene, text)
+        if entry.tokens <= room:
+            yield Attached("card", "", entry)
+            return
+        most //= 2
 
 
 def _notice(source: _Source, room: int) -> Iterator[Attached]:

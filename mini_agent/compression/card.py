@@ -7,15 +7,22 @@ not verified. What this module leaves out: any memory of the model's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..actions import CHANGED, READ
 from ..extract import brief
+from ..texts import Texts
 from .scene import Scene
 
 MAX_POINTS = 8  # of each part, the newest
+MAX_OPEN = 24   # of what is open: it is the part that nobody else would remember
 
 
-def card_lines(scene: Scene) -> list[str]:
-    """The lines of the card, without its title. Parts that are empty are left out."""
+def card_lines(scene: Scene, most: int = MAX_OPEN) -> list[str]:
+    """The lines of the card, without its title; of each part at most `most` points.
+
+    Parts that are empty are left out.
+    """
     texts, history = scene.texts, scene.history
     chronicle, work = scene.index.chronicle.grow(), scene.index.work.grow()
     users = [history[index] for index in (*chronicle.users[:1], *chronicle.users[1:][-1:])]
@@ -24,13 +31,20 @@ def card_lines(scene: Scene) -> list[str]:
         ("card_goal", [brief(message["content"]) for message in users[:1]]),
         ("card_newest", [brief(message["content"]) for message in users[1:]]),
         ("card_done", [point for point, ticked in points.items() if ticked]),
-        ("card_open", [*(point for point, ticked in points.items() if not ticked),
-                       *(texts("card_failing", call=call) for call in work.failed())]),
+        ("card_open", [point for point, ticked in points.items() if not ticked]),
+        ("card_failing", work.failed()),
         ("card_changed", [path for path, what in files.items() if what == CHANGED]),
         ("card_read", [path for path, what in files.items() if what == READ]),
         ("card_unverified", [pin.text for pin in scene.pins.pins if pin.kind == "assumption"]))
     return [line for key, found in parts if found
-            for line in (texts(key), *(f"- {_point(key, item)}" for item in found[-MAX_POINTS:]))]
+            for line in (texts(key), *_newest(key, found, most, texts))]
+
+
+def _newest(key: str, found: Sequence[str], most: int, texts: Texts) -> list[str]:
+    """The newest points of a part, under a line that says how many are left out, if any are."""
+    gone = max(0, len(found) - (most if key == "card_open" else min(most, MAX_POINTS)))
+    return [*([texts("lines_left_out", count=gone)] if gone else ()),
+            *(f"- {_point(key, item)}" for item in found[gone:])]
 
 
 def _point(key: str, item: str) -> str:

@@ -151,7 +151,7 @@ class Ladder:
         """Ask one strategy for a change and commit it. True if the view got smaller."""
         strategy = rung.strategy
         forced = descent.trigger in ("overflow", "manual") or self.tokens > self.budget.hard
-        if strategy.asks_model and not forced and not self._may_ask(strategy.name):
+        if strategy.asks_model and not forced and not self._may_ask(strategy.name, descent):
             return False
         applied = False
         try:
@@ -178,10 +178,11 @@ class Ladder:
             self._skip(descent, rung.strategy.name, "no_gain")
         return change is not None
 
-    def _may_ask(self, name: str) -> bool:
-        """A model is not asked in vain again and again, and not behind an open breaker."""
-        state = self.state
-        return not state.breaker.open and not state.skips.holds(name, self.tokens)
+    def _may_ask(self, name: str, descent: Descent) -> bool:
+        """A model is not asked in vain again and again (a stage that has just ended is new to
+        it), and not behind an open breaker."""
+        held = descent.trigger != "stage" and self.state.skips.holds(name, self.tokens)
+        return not (held or self.state.breaker.open)
 
     def _may_ask_again(self, descent: Descent, failures: int) -> bool:
         """A summariser that fails over the hard limit is asked until the breaker opens."""

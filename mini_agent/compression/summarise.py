@@ -104,7 +104,8 @@ def merged(scene: Scene, nodes: Sequence[Node]) -> Node:
 class StageSummary:
     """A finished stage becomes a record: goal, result, key decisions, left over.
 
-    The oldest stage first. `attach` names what is put back with it: the card.
+    At the end of a stage that stage first, so that it is a record at once; in need the
+    oldest, with what the tail had held back of it. `attach` names what is put back: the card.
     """
 
     name: ClassVar[str] = "stage_summary"
@@ -118,7 +119,7 @@ class StageSummary:
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """The first stage that gains; None if none does. Raises `StrategyError`."""
-        for stage in scene.stages:
+        for stage in scene.stages[::-1] if scene.trigger == "stage" else scene.stages:
             how = Fold(self.name, "stage", "stage_header", self.max_tokens, self.attach,
                        refuse_unsupported=self.refuse_unsupported, title=brief(stage.name))
             if change := fold_span(how, view, scene, of_stage(view, scene, stage)):

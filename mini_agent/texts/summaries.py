@@ -158,7 +158,7 @@ SUMMARIES: dict[str, tuple[str, str]] = {
     "card_newest": ("Newest request of the user:", "用户最新的要求:"),
     "card_done": ("Done:", "已完成:"),
     "card_open": ("Open:", "未完成:"),
-    "card_failing": ("failed when it was last tried: {call}", "最近一次尝试失败: {call}"),
+    "card_failing": ("Failed when it was last tried:", "最近一次尝试失败:"),
     "card_changed": ("Files changed, the newest last:", "改过的文件,最近的在后:"),
     "card_read": ("Files read, the newest last:", "读过的文件,最近的在后:"),
     "card_unverified": ("Assumptions, NOT verified:", "假设,未验证:"),
