@@ -14,6 +14,7 @@ from typing import Any
 
 from .compression.inputs import DESCRIBE, DescribeTool
 from .compression.marks import marked_pins
+from .compression.means import Means
 from .compression.pin_tools import PinTool, StageDoneTool
 from .compression.pins import Pin
 from .compression.policies import tools_of
@@ -123,10 +124,11 @@ class Kit:
     def govern(self, governance: Governance, tools: WaitingTools,
                state: WindowState | None = None) -> ContextWindow:
         """The window, from now on there for the tools; `state` as records have left it."""
-        self.window = ContextWindow(governance.policy, governance.budget,
-                                    estimator(governance.estimator), self.model, self.tracer,
-                                    self.texts, tools.declarations(), shelf=self.shelf,
-                                    state=state)
+        if state is None:
+            state = WindowState(estimator(governance.estimator), self.texts)
+        self.window = ContextWindow(governance.policy, governance.budget, state,
+                                    Means(self.model, self.tracer, self.shelf),
+                                    tools.declarations())
         return self.window
 
     def agent(self, tools: WaitingTools) -> Agent:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from mini_agent.compression.means import Means
 from mini_agent.compression.policies import Policy, budget_of, find_policy, make_policy, with_settings
 from mini_agent.compression.scene import Shelf
+from mini_agent.compression.state import WindowState
 from mini_agent.compression.store import MemoryShelf
 from mini_agent.compression.view import Entry
 from mini_agent.compression.window import ContextWindow
@@ -39,9 +41,9 @@ class Desk:
         self.step = 0
         self.shelf = MemoryShelf() if shelf is None else shelf
         self.window = ContextWindow(
-            made, budget_of(made, window), estimator(estimate), ScriptedModel([]), Tracer(self.records.append),
-            Texts(language), [{"name": name, "description": "", "parameters": {}}
-                              for name in tools], shelf=self.shelf)
+            made, budget_of(made, window), WindowState(estimator(estimate), Texts(language)),
+            Means(ScriptedModel([]), Tracer(self.records.append), self.shelf),
+            [{"name": name, "description": "", "parameters": {}} for name in tools])
         self.say(system("You are a coding agent."), user("Mend the dates."))
 
     def say(self, *messages: Message) -> None:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from mini_agent.compression.means import Means
 from mini_agent.compression.pins import Pin
 from mini_agent.compression.policies import Policy, budget_of, find_policy, make_policy, with_settings
-from mini_agent.compression.state import rebuild
+from mini_agent.compression.state import WindowState, rebuild
 from mini_agent.compression.store import MemoryShelf
 from mini_agent.compression.view import Entry, View
 from mini_agent.compression.window import ContextWindow
@@ -69,10 +70,11 @@ def live(case: Case, watch: Callable[[ContextWindow, Record], None] | None = Non
             watch(window, record)
 
     tracer = Tracer(life.records.append, tell)
-    window = ContextWindow(life.policy, budget_of(life.policy, case.window), life.estimate,
-                           ScriptedModel([], case.summaries, texts), tracer, texts,
+    window = ContextWindow(life.policy, budget_of(life.policy, case.window),
+                           WindowState(life.estimate, texts),
+                           Means(ScriptedModel([], case.summaries, texts), tracer, life.shelf),
                            [{"name": name, "description": "", "parameters": {}}
-                            for name in case.tools], shelf=life.shelf)
+                            for name in case.tools])
     history: list[Message] = []
     step = 0
     try:

@@ -9,6 +9,7 @@ from typing import Any
 from mini_agent.compression.budget import make_budget
 from mini_agent.compression.inputs import DescribeTool, Inputs
 from mini_agent.compression.inputs import InputBudget as LeanSettings
+from mini_agent.compression.means import Means
 from mini_agent.compression.policies import find_policy, with_settings
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.window import ContextWindow
@@ -67,8 +68,8 @@ class InputBudget(unittest.TestCase):
         model = Spy([*replies, {"content": "done"}])
         model.told = self.told = []
         policy = with_settings(find_policy("lean_input"), settings, "test")
-        self.window = ContextWindow(policy, make_budget(window), estimator("chars4"), model, tracer,
-                                    texts, box.declarations())
+        self.window = ContextWindow(policy, make_budget(window), WindowState(estimator("chars4")),
+                                    Means(model, tracer), box.declarations())
         self.box = box
         outcome = Agent(model, box, tracer, window=self.window, texts=texts).run(
             "You are an agent.", task, {"format": 1, "task": "t"})
@@ -154,9 +155,8 @@ class InputBudget(unittest.TestCase):
         state = WindowState(estimator("chars4"))
         for record in self.records:
             state.fold(record)
-        again = ContextWindow(self.window.policy, self.window.budget, estimator("chars4"),
-                              ScriptedModel([]), Tracer(), Texts(), self.box.declarations(),
-                              state=state)
+        again = ContextWindow(self.window.policy, self.window.budget, state,
+                              Means(ScriptedModel([]), Tracer()), self.box.declarations())
         again.make_ready(state.history, 2)
         self.assertEqual(again.declared(self.box.declarations()), list(self.told[-1].values()))
         self.assertEqual(again.tokens, self.window.tokens)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mini_agent.compression.budget import make_budget
+from mini_agent.compression.means import Means
 from mini_agent.compression.pins import Pin
 from mini_agent.compression.policies import Policy, Rung, budget_of
 from mini_agent.compression.scene import Scene
@@ -19,7 +20,6 @@ from mini_agent.errors import (ContextOverflowError, ModelError, PromptTooLongEr
                                TraceError, UsageError)
 from mini_agent.messages import Message, user
 from mini_agent.models.scripted import ScriptedModel
-from mini_agent.texts import Texts
 from mini_agent.tokens import estimator
 from mini_agent.trace import Record, Tracer
 
@@ -56,8 +56,8 @@ def ladder(limit: int, *rungs: Rung, records: list[Record] | None = None, model:
     """A window over these rungs; `fields` are the policy's."""
     made = Policy("test", "a test", "", rungs, scale=False, **fields)
     sink = records.append if records is not None else (lambda record: None)
-    return ContextWindow(made, budget_of(made, limit), estimator("published"),
-                         model or ScriptedModel([]), Tracer(sink), Texts(), state=state)
+    return ContextWindow(made, budget_of(made, limit), state or WindowState(estimator("published")),
+                         Means(model or ScriptedModel([]), Tracer(sink)))
 
 
 def grow(made: ContextWindow, history: list[Message], tokens: int, step: int = 1) -> None:

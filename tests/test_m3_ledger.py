@@ -10,6 +10,7 @@ from mini_agent.compression.chain import Chain, Node
 from mini_agent.compression.chronicle import Chronicle, Work
 from mini_agent.compression.index import HistoryIndex
 from mini_agent.compression.ledger import Ledger
+from mini_agent.compression.means import Means
 from mini_agent.compression.parts import Parts
 from mini_agent.compression.policies import find_policy
 from mini_agent.compression.sheet import Pile, Sheet, bound, merge, render
@@ -330,8 +331,8 @@ class AnewTest(unittest.TestCase):
                     state = WindowState(count, texts)
                     for record in records:
                         state.fold(record)
-                    window = ContextWindow(made.policy, made.budget, count, ScriptedModel([]),
-                                           tracer, texts, shelf=shelf, state=state)
+                    window = ContextWindow(made.policy, made.budget, state,
+                                           Means(ScriptedModel([]), tracer, shelf))
                 if policy == "stages" and step % 30 == 29:
                     window.stage_done(history, f"stage {step}", step)
                 window.before_model_call(history, step)

@@ -6,14 +6,15 @@ import unittest
 from collections.abc import Iterator
 from typing import Any
 
+from mini_agent.compression.means import Means
 from mini_agent.compression.policies import find_policy, policy_names, with_settings
+from mini_agent.compression.state import WindowState
 from mini_agent.compression.store import MemoryShelf
 from mini_agent.compression.window import ContextWindow
 from mini_agent.errors import ContextOverflowError
 from mini_agent.governance import governed_by
 from mini_agent.messages import Message, assistant, call, system, tool_result, user
 from mini_agent.models.scripted import ScriptedModel
-from mini_agent.texts import Texts
 from mini_agent.tokens import estimator
 from mini_agent.trace import Record, Tracer
 
@@ -42,8 +43,8 @@ def live(policy: str, steps: int) -> tuple[list[Record], list[list[Message]]]:
     records: list[Record] = []
     tracer = Tracer(records.append)
     made = governed_by(find_policy(policy), None if policy == "none" else WINDOW)
-    window = ContextWindow(made.policy, made.budget, estimator("chars4"), ScriptedModel([]),
-                           tracer, Texts(), shelf=MemoryShelf())
+    window = ContextWindow(made.policy, made.budget, WindowState(estimator("chars4")),
+                           Means(ScriptedModel([]), tracer, MemoryShelf()))
     history: list[Message] = []
     sent: list[list[Message]] = []
     for message in session(steps):
@@ -87,8 +88,8 @@ class Talk(unittest.TestCase):
         """How 150 turns end whose words would fill the window four times."""
         chosen = with_settings(find_policy(policy), settings, "test")
         made = governed_by(chosen, WINDOW)
-        window = ContextWindow(made.policy, made.budget, estimator("chars4"), ScriptedModel([]),
-                               Tracer(lambda record: None), Texts(), shelf=MemoryShelf())
+        window = ContextWindow(made.policy, made.budget, WindowState(estimator("chars4")),
+                               Means(ScriptedModel([]), Tracer(), MemoryShelf()))
         history = [system("You are a coding agent."), user("Let us go through the list.")]
         try:
             for turn in range(150):

@@ -4,12 +4,13 @@ import unittest
 
 from mini_agent.compression.budget import make_budget
 from mini_agent.compression.drift import Drift
+from mini_agent.compression.means import Means
 from mini_agent.compression.policies import find_policy
+from mini_agent.compression.state import WindowState
 from mini_agent.compression.window import ContextWindow
 from mini_agent.governance import governed_by, with_room
 from mini_agent.messages import assistant, call, system, tool_result, user
 from mini_agent.models.scripted import ScriptedModel
-from mini_agent.texts import Texts
 from mini_agent.tokens import estimator
 from mini_agent.trace import Tracer
 
@@ -83,8 +84,8 @@ class DriftTests(unittest.TestCase):
 def window(limit, replies=()):
     records = []
     policy = find_policy("published")
-    made = ContextWindow(policy, make_budget(limit), estimator("runs"), ScriptedModel(replies),
-                         Tracer(records.append), Texts())
+    made = ContextWindow(policy, make_budget(limit), WindowState(estimator("runs")),
+                         Means(ScriptedModel(replies), Tracer(records.append)))
     return made, records
 
 

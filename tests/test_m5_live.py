@@ -5,7 +5,9 @@ import unittest
 from dataclasses import dataclass
 
 from mini_agent.compression.budget import make_budget
+from mini_agent.compression.means import Means
 from mini_agent.compression.policies import find_policy
+from mini_agent.compression.state import WindowState
 from mini_agent.compression.window import ContextWindow
 from mini_agent.loop import Agent
 from mini_agent.models.connect import Options, connect
@@ -50,8 +52,9 @@ class Case(unittest.TestCase):
             model = connect(Options(provider=provider, base_url=server.url, model="m",
                                     api_key=key), {}, on_retry=retried, sleep=lambda _: None,
                             chance=lambda: 0)
-            governed = ContextWindow(find_policy(policy), make_budget(window), estimator("runs"),
-                                     model, tracer, Texts(), tools.declarations())
+            governed = ContextWindow(find_policy(policy), make_budget(window),
+                                     WindowState(estimator("runs")), Means(model, tracer),
+                                     tools.declarations())
             agent = Agent(model, tools, tracer, window=governed)
             outcome = agent.run("You read files.", "Read them all.", {"format": 1})
         return outcome, records, [sent.body for sent in server.requests]

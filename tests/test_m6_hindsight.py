@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unittest
 
+from mini_agent.compression.means import Means
 from mini_agent.compression.policies import budget_of, find_policy
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.window import ContextWindow
@@ -14,7 +15,6 @@ from mini_agent.lab.replay import Trial, replay
 from mini_agent.messages import Message, assistant, call, tool_result
 from mini_agent.models.base import Reply
 from mini_agent.models.scripted import ScriptedModel
-from mini_agent.texts import Texts
 from mini_agent.tokens import estimator
 from mini_agent.trace import Record, Tracer, read_trace
 
@@ -28,8 +28,8 @@ def lived(messages: list[Message], policy_name: str, limit: int) -> list[Record]
     records: list[Record] = []
     tracer = Tracer(records.append)
     policy = find_policy(policy_name)
-    window = ContextWindow(policy, budget_of(policy, limit), estimator("runs"),
-                           ScriptedModel([], (), Texts()), tracer, Texts())
+    window = ContextWindow(policy, budget_of(policy, limit), WindowState(estimator("runs")),
+                           Means(ScriptedModel([]), tracer))
     history: list[Message] = []
     for step, message in enumerate(messages):
         if message["role"] == "assistant":

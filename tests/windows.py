@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mini_agent.compression.means import Means
 from mini_agent.compression.policies import budget_of, find_policy, make_policy
+from mini_agent.compression.state import WindowState
 from mini_agent.compression.window import ContextWindow
 from mini_agent.messages import Message, assistant, call, system, tool_result, user
 from mini_agent.models.scripted import ScriptedModel
@@ -26,8 +28,9 @@ def window(limit: int, *strategies: str, summaries: Sequence[str] = (), language
                               "ladder": [{"strategy": name} for name in strategies], **fields},
                              "test")
     sink = records.append if records is not None else (lambda record: None)
-    return ContextWindow(chosen, budget_of(chosen, limit), estimator(estimate),
-                         model or ScriptedModel([], summaries, texts), Tracer(sink), texts, tools)
+    means = Means(model or ScriptedModel([], summaries, texts), Tracer(sink))
+    return ContextWindow(chosen, budget_of(chosen, limit),
+                         WindowState(estimator(estimate), texts), means, tools)
 
 
 def rounds(count: int, text: str = "x", said: str = "next") -> list[Message]:

@@ -13,16 +13,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import LawError, MiniAgentError, SummaryRefused, TraceError
-from ..models.base import Model
-from ..texts import Texts
-from ..trace import Tracer
 from .budget import Budget, tokens_at
 from .descent import Descent
 from .index import HistoryIndex
 from .laws import Protection, check
+from .means import Means
 from .overflow import protection
 from .policies import ALWAYS, Policy, Rung
-from .scene import Scene, Shelf, Strategy
+from .scene import Scene, Strategy
 from .share import UserShare
 from .state import WindowState
 from .summariser import Summariser
@@ -33,17 +31,14 @@ from .view import Change, View, apply, to_payload
 class Ladder:
     """The rungs of a policy over the state of a window."""
 
-    def __init__(self, policy: Policy, budget: Budget, state: WindowState, model: Model,
-                 tracer: Tracer, texts: Texts, tools: Sequence[dict[str, Any]],
-                 shelf: Shelf | None = None, index: HistoryIndex | None = None) -> None:
-        self.state, self.texts = state, texts
+    def __init__(self, policy: Policy, budget: Budget, state: WindowState, means: Means,
+                 tools: Sequence[dict[str, Any]]) -> None:
+        self.state, self._tracer, self._shelf = state, means.tracer, means.shelf
         self.govern(policy, budget)
-        self._tracer = tracer
-        self._summariser = Summariser(model, state.history, texts)
+        self._summariser = Summariser(means.model, state.history, state.texts)
         for note in state.summaries:
             self._summariser.learn(note)
-        self._shelf = shelf
-        self._index = HistoryIndex(state.history) if index is None else index
+        self._index = HistoryIndex(state.history) if means.index is None else means.index
         self._support = Support()
         self.equip(tools)
 
@@ -233,7 +228,7 @@ class Ladder:
             step=descent.step, trigger=descent.trigger, focus=descent.focus, goal=goal,
             budget=self.budget, history=state.history, sent=state.sent, frozen=self.policy.frozen,
             protection=self.protection(), pins=state.pins, stages=state.stages,
-            times_summarised=state.times_summarised, estimate=state.estimate, texts=self.texts,
+            times_summarised=state.times_summarised, estimate=state.estimate, texts=state.texts,
             summarise=self._summariser, tools=self._tools, shelf=self._shelf, index=self._index,
             support=self._support)
 

@@ -55,7 +55,7 @@ class WindowState:
 
     def __init__(self, estimate: Estimator, texts: Texts = Texts(),
                  watch: Watch = lambda before, change, after: None) -> None:
-        self.estimate = estimate
+        self.estimate, self.texts = estimate, texts
         self._watch = watch
         self.view = View()
         self.history: list[Message] = []

@@ -15,21 +15,16 @@ from typing import Any
 
 from ..errors import PromptTooLongError, UsageError
 from ..messages import Message
-from ..models.base import Model
-from ..texts import Texts
-from ..tokens import Estimator
-from ..trace import Tracer
 from .budget import Budget
 from .descent import Descent
-from .index import HistoryIndex
 from .inputs import Inputs, lean
 from .ladder import Ladder
 from .laws import Protection
+from .means import Means
 from .overflow import immovable, least, overflow_error
 from .pinning import new_marks, pin_refusal, put_back, record_of, whole
 from .pins import Pin, Pins
 from .policies import Policy
-from .scene import Shelf
 from .skips import NEWS_GROWTH
 from .state import WindowState
 from .view import View, by_hand
@@ -40,17 +35,14 @@ class ContextWindow:
 
     `tokens` of the next request, view and tool declarations, are an estimate; what is held
     against the budget is `predicted`: the same, where no endpoint has reported its own.
-    `state` is that of a session which is resumed, `index` one that is shared.
+    `state` is a new one, or that of a session which is resumed.
     """
 
-    def __init__(self, policy: Policy, budget: Budget, estimate: Estimator, model: Model,
-                 tracer: Tracer, texts: Texts, declarations: Sequence[dict[str, Any]] = (), *,
-                 shelf: Shelf | None = None, state: WindowState | None = None,
-                 index: HistoryIndex | None = None) -> None:
-        self.state = WindowState(estimate, texts) if state is None else state
-        self._ladder = Ladder(policy, budget, self.state, model, tracer, texts, declarations,
-                              shelf, index)
-        self._inputs = Inputs(declarations, estimate, texts, lean(policy.ladder))
+    def __init__(self, policy: Policy, budget: Budget, state: WindowState, means: Means,
+                 declarations: Sequence[dict[str, Any]] = ()) -> None:
+        self.state = state
+        self._ladder = Ladder(policy, budget, state, means, declarations)
+        self._inputs = Inputs(declarations, state.estimate, state.texts, lean(policy.ladder))
         self._base = budget
         self._narrow(policy)
 
@@ -247,4 +239,4 @@ class ContextWindow:
         parts = immovable(self.view, self.protection(), self.state.declared)
         self._ladder.record("context_overflow", step=step, tokens=tokens, hard=self.budget.hard,
                             immovable=[{"name": name, "tokens": size} for name, size in parts])
-        raise overflow_error(self._ladder.texts, step, tokens, self.budget, parts)
+        raise overflow_error(self.state.texts, step, tokens, self.budget, parts)

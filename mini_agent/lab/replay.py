@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from ..compression.index import HistoryIndex
 from ..compression.laws import faults
+from ..compression.means import Means
 from ..compression.policies import Policy, budget_of
 from ..compression.state import WindowState
 from ..compression.view import Change, Entry, View, first_touched, same_prefix
@@ -97,9 +98,8 @@ class Trial:
         state, tracer = WindowState(estimate, texts), Tracer()
         if self.observers:  # for nobody, nothing is noted
             state, tracer = WindowState(estimate, texts, self._changed), Tracer(self._note)
-        self._window = ContextWindow(
-            self.policy, self.budget, estimate, ScriptedModel([], (), texts), tracer, texts, TOOLS,
-            shelf=NoShelf(), index=index, state=state)
+        means = Means(ScriptedModel([], (), texts), tracer, NoShelf(), index)
+        self._window = ContextWindow(self.policy, self.budget, state, means, TOOLS)
 
     def step(self, step: int, at: int, history: Sequence[Message]) -> None:
         """Govern the view before the call at history index `at`; tell the observers."""

@@ -10,7 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mini_agent.compression.means import Means
 from mini_agent.compression.policies import Policy, budget_of, find_policy, policy_names
+from mini_agent.compression.state import WindowState
 from mini_agent.compression.store import MemoryShelf
 from mini_agent.compression.window import ContextWindow
 from mini_agent.loop import Agent
@@ -131,8 +133,8 @@ def drive(policy: Policy, steps: int, judge: Judge) -> int:
     tools = ToolBox([Tool("read", 40), Tool("grep", 5)], Texts())
     tracer = Tracer()
     budget = replace(budget_of(policy, WINDOW), hard=10 ** 9)
-    window = ContextWindow(policy, budget, estimator(policy.estimator), model,
-                           tracer, Texts(), tools.declarations(), shelf=MemoryShelf())
+    window = ContextWindow(policy, budget, WindowState(estimator(policy.estimator)),
+                           Means(model, tracer, MemoryShelf()), tools.declarations())
     agent = Agent(model, tools, tracer, window=window)
     agent.run("You look things up.", "Look up everything.", {})
     return model.requests
