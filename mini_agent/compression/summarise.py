@@ -78,15 +78,17 @@ class SegmentedSummary:
         chain = scene.summarise.chain(covered, "segment", self.segment_messages)
         return Ledger.of("\n".join(
             scene.texts("segment_title", first=node.first, last=node.last, count=node.messages)
-            + "\n" + _of_the_model(node.text, scene).replace("## ", "### ")
+            + "\n" + _subsections(node.text, scene)
             for node in chain.nodes(self.fan_in, partial(merged, scene))),
             own_lines(scene.texts))
 
 
-def _of_the_model(text: str, scene: Scene) -> str:
-    """The text of a segment; what a model writes of users' words is not taken over."""
+def _subsections(text: str, scene: Scene) -> str:
+    """The text of a segment, its headings a level deeper, without what a model wrote of
+    users' words."""
     users = heading("users", scene.texts)
-    return render({head: body for head, body in parse(text).items() if head != users})
+    return render({f"#{head}" if head else "": body
+                   for head, body in parse(text).items() if head != users})
 
 
 def merged(scene: Scene, nodes: Sequence[Node]) -> Node:
