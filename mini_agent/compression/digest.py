@@ -55,7 +55,7 @@ class CoverageDigest:
         goal = scene.goal or max(1, window * 3 // 4)
         room = int(self.digest * window * min(1.0, goal / (scene.budget.target or goal)))
         tail = tail_start(view, scene, goal - room)
-        old = [at for at in range(tail) if not stays(view[at], scene)]
+        old = [at for at in range(tail) if not scene.protects(view[at])]
         if all(view[at].how in ("summary", "attached") for at in old):
             return None  # nothing new
         before = sum(view[at].tokens for at in old)
@@ -102,11 +102,6 @@ class CoverageDigest:
         return "\n".join([top, *card(scene, covered, limit // CARD)]) if self.card else top
 
 
-def stays(entry: Entry, scene: Scene) -> bool:
-    """Whether an entry is protected as it stands, wherever it is."""
-    return entry.how == "verbatim" and entry.covers(scene.protection.verbatim)
-
-
 def _words(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
     """Users' words that have to stay and stood whole inside a summary of another strategy."""
     for index in sorted(scene.protection.verbatim.intersection(covered)):
@@ -116,9 +111,9 @@ def _words(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
 def tail_start(view: View, scene: Scene, room: int) -> int:
     """View index from which on all stays: whole groups, as many as `room` tokens hold."""
     start = scene.protection.tail
-    left = room - sum(entry.tokens for entry in view.entries if stays(entry, scene))
+    left = room - sum(entry.tokens for entry in view.entries if scene.protects(entry))
     for group in reversed(list(groups([entry.message for entry in view.entries]))):
-        left -= sum(view[at].tokens for at in group if not stays(view[at], scene))
+        left -= sum(view[at].tokens for at in group if not scene.protects(view[at]))
         if left < 0:
             break
         start = min(start, group.start)

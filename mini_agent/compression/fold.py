@@ -84,7 +84,7 @@ def fold_span(how: Fold, view: View, scene: Scene, span: range,
         return None
     facts = {} if how.by_code else {"unsupported": _checked(how, scene, written, stretch.covered)}
     sheet = _bounded(how, scene, _filled(how.form, scene, written, stretch.covered))
-    whole = _worded(scene, sheet, words)
+    whole = _with_words(scene, sheet, words)
     entry = scene.entry(user(f"{header}\n{render(whole)}"), stretch.covered, "summary")
     if entry.tokens >= room:
         return None
@@ -107,7 +107,7 @@ def _take_apart(how: Fold, view: View, scene: Scene, span: range) -> Stretch:
     folded, newest = [], None
     for at in span:
         entry = view[at]
-        kept = entry.how == "verbatim" and entry.covers(scene.protection.verbatim)
+        kept = scene.protects(entry)
         if kept and (how.apart or entry.message["role"] == "system"):
             continue
         if kept and entry.stands_for == tuple(users[-1:]):
@@ -166,7 +166,7 @@ def _bounded(how: Fold, scene: Scene, sheet: dict[str, Pile]) -> Sheet:
                  lambda count: scene.texts("lines_left_out", count=count))
 
 
-def _worded(scene: Scene, sheet: Sheet, words: list[str]) -> Sheet:
+def _with_words(scene: Scene, sheet: Sheet, words: list[str]) -> Sheet:
     """The sheet with the users' words, which no bound holds back."""
     head = heading("users", scene.texts)
     if not words and head not in sheet:

@@ -14,7 +14,7 @@ from ..tokens import Estimator
 from .marks import marks, may_mark
 from .pins import KINDS, SHARE, Pin, Pins
 from .state import WindowState
-from .view import Change, by_hand
+from .view import Change, manual_payload
 
 
 def whole(pin: Pin, state: WindowState) -> Pin:
@@ -70,7 +70,8 @@ def record_of(pin: Pin, step: int, by: str, refused: str, state: WindowState) ->
     if refused:
         return {"step": step, **told, "refused": refused}
     change = put_back(pin, state)
-    return {"step": step, **told, **({} if change is None else by_hand(step, state.view, change))}
+    return {"step": step, **told, **(
+        {} if change is None else manual_payload(step, state.view, change))}
 
 
 def new_marks(state: WindowState) -> list[tuple[Pin, str]]:

@@ -108,6 +108,10 @@ class Scene:
         made = message if text is message["content"] else {**message, "content": text}
         return Entry(made, self.estimate.message(made), tuple(stands_for), how)
 
+    def protects(self, entry: Entry) -> bool:
+        """Whether an entry is a message that has to stay verbatim, and still is."""
+        return entry.how == "verbatim" and entry.covers(self.protection.verbatim)
+
     def way_back(self, index: int) -> str:
         """How the whole of history message `index` can be had again."""
         return self.texts(self._way_back, index=index)

@@ -40,8 +40,7 @@ def divides(view: View, at: int, scene: Scene) -> bool:
 def head_end(view: View, scene: Scene) -> int:
     """The view index behind the protected messages that the view begins with."""
     at = 0
-    while at < scene.protection.tail and view[at].how == "verbatim" \
-            and view[at].covers(scene.protection.verbatim):
+    while at < scene.protection.tail and scene.protects(view[at]):
         at += 1
     return at
 

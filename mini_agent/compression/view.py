@@ -228,7 +228,7 @@ def to_payload(step: int, trigger: str, before: View, after: View, change: Chang
     }
 
 
-def by_hand(step: int, view: View, change: Change) -> dict[str, Any]:
+def manual_payload(step: int, view: View, change: Change) -> dict[str, Any]:
     """The payload of a change that somebody asked for and that need not be a gain."""
     return to_payload(step, "manual", view, apply(view, change), change)
 

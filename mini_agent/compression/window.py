@@ -27,7 +27,7 @@ from .pins import Pin, Pins
 from .policies import Policy
 from .skips import NEWS_GROWTH
 from .state import WindowState
-from .view import View, by_hand
+from .view import View, manual_payload
 
 
 class ContextWindow:
@@ -160,7 +160,7 @@ class ContextWindow:
         before = self.tokens
         seq, change = self.state.undoable[-1]
         self._ladder.record("undo", **{
-            "step": step, "seq": seq, **by_hand(step, self.view, change)})
+            "step": step, "seq": seq, **manual_payload(step, self.view, change)})
         for pin in self.pins.pins:  # what is back was written before some of them were set
             if put_back(pin, self.state) is not None:
                 self._ladder.record("pin", **record_of(pin, step, "undo", "", self.state))
