@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from .columns import number_of
 from .compression.laws import CONSERVATION, GAIN, faults, named
 from .compression.overflow import protection
 from .compression.state import WindowState
@@ -141,7 +142,8 @@ class _Fold:
         if told["id"] != message["tool_call_id"]:
             yield "trace", f"the tool_result before it is of {told['id']!r}"
         if told["chars"] != len(message["content"]):
-            yield "trace", f"{len(message['content'])} characters, its record says {told['chars']}"
+            yield "trace", (f"{number_of(len(message['content']), 'character')}, its record says "
+                            f"{told['chars']}")
         if told["ok"] == ("error" in message):
             yield "trace", "the record and the message do not agree whether it failed"
 
@@ -186,7 +188,8 @@ class _Fold:
             yield "trace", f"an entry is {entry.how!r}, known is {', '.join(HOW)}"
         tokens = self._state.estimate.message(entry.message)
         if entry.tokens != tokens:
-            yield "trace", f"an entry of {tokens} tokens is said to have {entry.tokens}"
+            yield "trace", (f"an entry of {number_of(tokens, 'token')} is said to have "
+                            f"{entry.tokens}")
         for number in map(int, _HANDLE.findall(entry.message["content"])):
             if number >= len(self._state.history):
                 yield "law 9 (honesty)", f"handle {number} points at nothing"
@@ -195,18 +198,19 @@ class _Fold:
         view = self._state.view
         self._sent = payload.get("tokens")
         if payload["messages"] != len(view):
-            yield "trace", f"{payload['messages']} messages sent, the view has {len(view)}"
+            yield "trace", (f"{number_of(payload['messages'], 'message')} sent, the view has "
+                            f"{len(view)}")
         if "tokens" not in payload:
             return
         declared = payload["tokens"] - view.tokens
         if self._declared is None and declared >= 0:
             self._declared = declared
         if declared != self._declared:
-            yield "trace", (f"{payload['tokens']} tokens sent, rebuilt it is "
+            yield "trace", (f"{number_of(payload['tokens'], 'token')} sent, rebuilt it is "
                             f"{view.tokens + (self._declared or 0)}")
         told = payload.get("predicted", payload["tokens"])
         if told != (predicted := self._state.drift.predict(payload["tokens"])):
-            yield "trace", f"{told} tokens predicted, rebuilt it is {predicted}"
+            yield "trace", f"{number_of(told, 'token')} predicted, rebuilt it is {predicted}"
 
     def _on_model_usage(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
         counted = payload.get("prompt_tokens", payload.get("refused_tokens"))
@@ -240,10 +244,12 @@ class _Fold:
             yield "trace", f"sub-agents {sorted(self._at_work)} have no end"
         view = self._state.view
         if payload["final_messages"] != len(view):
-            yield "trace", f"ends with {payload['final_messages']} messages, the view has {len(view)}"
+            yield "trace", (f"ends with {number_of(payload['final_messages'], 'message')}, "
+                            f"the view has {len(view)}")
         if "final_tokens" in payload and self._declared is not None and (
                 payload["final_tokens"] != view.tokens + self._declared):
-            yield "trace", f"ends with {payload['final_tokens']} tokens, the view has {view.tokens}"
+            yield "trace", (f"ends with {number_of(payload['final_tokens'], 'token')}, "
+                            f"the view has {view.tokens}")
 
     def _limit(self) -> int | None:
         told, budget = self._state.settings.get("learned_window"), self._governance.budget

@@ -55,6 +55,11 @@ def unbroken(part: str) -> list[str]:
     return [word for word in found if word]
 
 
+def number_of(count: object, noun: str, form: str = "") -> str:
+    """A count with its noun: `1 step`, `2 steps`; `form` of the number, say `,`."""
+    return f"{count:{form}} {noun}{'' if count == 1 else 's'}"
+
+
 def fitted(text: str, columns: int) -> str:
     """One line in at most `columns`; where it is cut, it ends in `...`."""
     text = text[:len(text) - len(text.lstrip(" "))] + " ".join(text.split())

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .columns import number_of
 from .disk import make_folder, read_file
 from .errors import TraceError, UsageError
 from .hostile import clean
@@ -194,7 +195,7 @@ def read_trace(path: Path) -> Trace:
             trace.warning = f"{path}:{number}: the last line is broken and was left out"
     if lines[whole]:
         trace.warning = (f"{path}:{whole + 1}: the last line is cut off after "
-                         f"{len(lines[whole])} bytes and was left out")
+                         f"{number_of(len(lines[whole]), 'byte')} and was left out")
     return trace
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from fresh import ROOT, TRACES, demo
 
 from mini_agent.cli import Parser, guarded
+from mini_agent.columns import number_of
 from mini_agent.tasks import load_task
 from mini_agent.trace import Record, TraceFile
 
@@ -28,12 +29,12 @@ def tell(record: Record) -> None:
     if record["type"] == "message":
         message = record["message"]
         lines = message["content"].splitlines() or [""]
-        more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
+        more = f" (+{number_of(len(lines) - 1, 'line')})" if len(lines) > 1 else ""
         print(textwrap.fill(lines[0] + more, WIDTH, initial_indent=f"  {message['role']:<9} ",
                             subsequent_indent=12 * " "))
     elif record["event"] == "model_call":
         told = record["payload"]
-        print(f"step {told['step']}: the model is sent {told['messages']} messages")
+        print(f"step {told['step']}: the model is sent {number_of(told['messages'], 'message')}")
     elif record["event"] == "tool_call":
         print(f"  call      {record['payload']['name']} {record['payload']['arguments']}")
     elif record["event"] == "run_end":

@@ -19,6 +19,7 @@ from pathlib import Path
 from fresh import ROOT, TRACES, demo, wants_color
 
 from mini_agent.cli import Parser, guarded
+from mini_agent.columns import number_of
 from mini_agent.disk import write_file
 from mini_agent.drawing import Curve, Mark, Panel, glyphs, svg, terminal_chart
 from mini_agent.governance import govern
@@ -70,11 +71,11 @@ def closing(outcome: Outcome, governed: list[Row], baseline: list[Row], end: dic
     last = [row for row in governed if row.sent][-1]
     plain = baseline[last.step]
     saved = 100 * (1 - last.sent / plain.sent)
-    first = (f"{outcome.reason}: aging in {len(steps_of(governed, AGING))} steps, a summary in "
-             f"{len(steps_of(governed, SUMMARY))}; peak {peak(governed)} tokens against "
+    first = (f"{outcome.reason}: aging in {number_of(len(steps_of(governed, AGING)), 'step')}, "
+             f"a summary in {len(steps_of(governed, SUMMARY))}; peak {peak(governed)} tokens against "
              f"{peak(baseline)}")
     return (f"{first}\nat step {last.step} {last.sent} tokens against {plain.sent}: {saved:.2f} % "
-            f"below the baseline; at the end {end['final_messages']} messages, "
+            f"below the baseline; at the end {number_of(end['final_messages'], 'message')}, "
             f"{end['final_tokens']} tokens")
 
 

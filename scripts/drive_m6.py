@@ -17,6 +17,7 @@ from pathlib import Path
 from fresh import ROOT, TRACES
 
 from mini_agent import cli
+from mini_agent.columns import number_of
 from mini_agent.lab.check import check_file
 from mini_agent.lab.convert import records_of, write_trace
 from mini_agent.lab.sessions import open_sessions
@@ -32,8 +33,8 @@ def convert(path: Path, traces: Path) -> int:
         write_trace(made, records, path)
         found = list(check_file(str(made)))
         findings += len(found)
-        print(f"{path.name} ({session.format}): {len(session.messages)} messages, "
-              f"{len(records)} records, {len(found)} findings")
+        print(f"{path.name} ({session.format}): {number_of(len(session.messages), 'message')}, "
+              f"{number_of(len(records), 'record')}, {number_of(len(found), 'finding')}")
         print("".join(f"  {line}\n" for line in found), end="")
     return findings
 

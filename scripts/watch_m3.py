@@ -20,6 +20,7 @@ from pathlib import Path
 from fresh import ROOT, demo
 
 from mini_agent.cli import Parser, guarded
+from mini_agent.columns import number_of
 from mini_agent.errors import UsageError
 from mini_agent.governance import govern
 from mini_agent.rhythm import all_compressions, peak, rows
@@ -53,8 +54,8 @@ def run_once(path: Path) -> Result:
 
 def report(result: Result, last: Result | None) -> str:
     """One run in a few lines, against the last one if there was one."""
-    head = (f"{result.reason}: {len(result.compressions)} compressions, peak {result.peak} tokens, "
-            f"{result.final} at the end")
+    head = (f"{result.reason}: {number_of(len(result.compressions), 'compression')}, "
+            f"peak {result.peak} tokens, {result.final} at the end")
     if last is None:
         return "\n".join([head, *(f"    {made}" for made in result.compressions)])
     lines = [head] if result != last else [f"{head} (as before)"]

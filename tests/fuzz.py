@@ -22,6 +22,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import product
 
+from mini_agent.columns import number_of
 from mini_agent.compression.policies import STRATEGIES, find_policy, policy_names
 
 from .histories import Case, as_code, random_case, shrink, with_acts, with_stages
@@ -114,7 +115,7 @@ def judged(chosen: Sequence[str], asked: Iterable[list[range]]) -> dict[str, Ver
                     verdict, sessions=known.sessions + verdict.sessions,
                     broken=known.broken | verdict.broken, fault=known.fault or verdict.fault)
             total = sum(verdict.sessions for verdict in sums.values())
-            print(f"{total:,} sessions", file=sys.stderr, flush=True)
+            print(number_of(total, "session", ","), file=sys.stderr, flush=True)
             if any(verdict.fault for verdict in sums.values()):
                 break
     return sums

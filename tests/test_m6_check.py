@@ -71,8 +71,8 @@ class TraceTest(unittest.TestCase):
                 (result, ("payload", "id", "other"), "the tool_result before it is of 'other'"),
                 (0, ("payload", "format", 99), "trace: format 99, known is 1"),
                 (0, ("payload", "policy", {"name": "nothing"}), "cannot be checked: "),
-                (len(self.records) - 1, ("payload", "final_messages", 1), "ends with 1 messages"),
-                (len(self.records) - 1, ("payload", "final_tokens", 1), "ends with 1 tokens"),
+                (len(self.records) - 1, ("payload", "final_messages", 1), "ends with 1 message,"),
+                (len(self.records) - 1, ("payload", "final_tokens", 1), "ends with 1 token,"),
                 (2, ("message", "role", "robot"), "transcript: no role 'robot'"),
                 (2, ("message", "content", " "), "transcript: an empty"),
                 (2, ("message", "content", None), "the content is NoneType, not text")):

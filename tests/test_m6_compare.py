@@ -82,7 +82,7 @@ class OutputTest(unittest.TestCase):
         """With the step that needed it and the message that last had it."""
         out = mini_agent("compare", SAMPLES / "lesson.jsonl", "--policy", "whole_rounds",
                          "--window", "1800", "--evidence", "1")[1]
-        self.assertIn("whole_rounds at 1800: 2 items were missing, the 1 largest:\n"
+        self.assertIn("whole_rounds at 1800: missing: 2 items, the 1 largest:\n"
                       '  step 5, last seen in #3: "return \\"\\".join(parts)"\n', out)
 
     def test_without_evidence_its_columns_are_empty(self):
@@ -295,7 +295,7 @@ class BadInputTest(unittest.TestCase):
         path.write_bytes(raw[:-300])
         status, out, _ = mini_agent("compare", path, "--policy", "none")
         self.assertEqual(0, status)
-        self.assertRegex(out, r"note: 1 lines could not be read, the first is line \d+: cut off")
+        self.assertRegex(out, r"note: 1 line could not be read, the first is line \d+: cut off")
 
     def test_a_task_file_is_run_in_a_copy_of_its_workspace(self):
         """The user's files stay as they are."""
@@ -330,7 +330,7 @@ class InterruptTest(unittest.TestCase):
             status, out, err = mini_agent(*CALL, "--json")
             share = mini_agent(*CALL, "--shard", "1/1")[1]
         self.assertEqual((130, 2), (status, len({row["session"] for row in json.loads(out)})))
-        self.assertIn("interrupted, 2 sessions are done", err)
+        self.assertIn("interrupted after 2 sessions", err)
         path = Path(self.enterContext(tempfile.TemporaryDirectory()), "1.json")
         path.write_text(share, encoding="utf-8")
         status, out, err = mini_agent("compare", "--merge", path)
@@ -433,7 +433,7 @@ class LimitsTest(unittest.TestCase):
         for bound, sentence in (
                 (("--max-peak", "1700"), "a peak of 1773 tokens is over 1700"),
                 (("--fail-on", "lost-fact"), "the fact '只用 Python 标准库' is gone"),
-                (("--fail-on", "lost-fact,law"), "1 times a law was broken")):
+                (("--fail-on", "lost-fact,law"), "a law was broken 1 time")):
             with self.subTest(sentence):
                 status, out, err = mini_agent(*call, *bound)
                 self.assertEqual((1, 2), (status, len(json.loads(out))))

@@ -51,7 +51,7 @@ class StudyTest(unittest.TestCase):
         """One better, one worse, one equal."""
         pairs = self.study.pairs(1_000, "digest", "clip", "far_recall")
         self.assertEqual(pairs, [Pair("s0", .9, .8), Pair("s1", .7, .8), Pair("s2", .8, .8)])
-        self.assertRegex(difference(pairs), r"^[+-]0\.000 \[-0\.\d+ \+0\.\d+\], 1 sessions better, "
+        self.assertRegex(difference(pairs), r"^[+-]0\.000 \[-0\.\d+ \+0\.\d+\], 1 session better, "
                                       r"1 worse, 1 equal$")
 
     def test_what_is_paid_includes_the_summaries(self) -> None:
@@ -64,7 +64,7 @@ class StudyTest(unittest.TestCase):
         said = "\n".join(self.study.sentences())
         for name in VARIANTS:
             self.assertIn(f"{name} (", said)
-        self.assertIn("Window 1000, 3 sessions that count:", said)
+        self.assertIn("Window 1000, 3 sessions counted:", said)
         self.assertIn("digest costs 0.400", said)
 
     def test_the_distance_to_the_prototype_has_the_interval_of_the_sessions_here(self) -> None:
@@ -144,7 +144,7 @@ class Script(FolderTest):
         self.assertEqual(made.returncode, 0, made.stderr)
         for name in POLICIES:
             self.assertRegex(made.stdout, rf"(?m)^{name} +1 ")
-        self.assertIn("Window 3000, 1 sessions that count:", made.stdout)
+        self.assertIn("Window 3000, 1 session counted:", made.stdout)
         self.assertIn("\nHeld out:\n  it takes two sessions that count\n", made.stdout)
         self.assertIn("\nSecond halves of the sessions", made.stdout)
         self.assertIn("<svg", (self.folder / "traces" / "evidence.svg").read_text("utf-8"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,7 +15,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from mini_agent.columns import FIRST, Table, columns_of, hung, width, write_rows
+from mini_agent.columns import FIRST, Table, columns_of, hung, number_of, width, write_rows
 from tests.support import ROOT, command
 from tests.test_m3_digest import session
 from tests.test_m6_study import openai_form
@@ -28,6 +30,36 @@ class Terminal(io.StringIO):
     def isatty(self) -> bool:
         """It is one."""
         return True
+
+
+NOUNS = ("byte call character command compression file finding item job line message record "
+         "request session step time token").split()
+NEVER_ONE = {  # large enough, or a form that is fixed
+    "errors.py", "lint.py", "lab/sessions/fields.py", "tools/files.py"}
+
+
+class CountsTest(unittest.TestCase):
+    """A number and what it counts."""
+
+    def test_one_is_no_plural(self) -> None:
+        """None and many are."""
+        self.assertEqual(["0 steps", "1 step", "2 steps", "? steps", "12,000 steps"],
+                         [*(number_of(count, "step") for count in (0, 1, 2, "?")),
+                          number_of(12_000, "step", ",")])
+
+    def test_every_sentence_counts_this_way(self) -> None:
+        """No text for people puts a number before a plural by itself."""
+        before_plural = re.compile(rf" ([a-z]+ )?({'|'.join(NOUNS)})s\b")
+        found = []
+        for path in sorted((ROOT / "mini_agent").rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                parts = node.values if isinstance(node, ast.JoinedStr) else []
+                found += [(path.relative_to(ROOT / "mini_agent").as_posix(), ast.unparse(node))
+                          for number, said in zip(parts, parts[1:])
+                          if isinstance(number, ast.FormattedValue) and isinstance(said, ast.Constant)
+                          and before_plural.match(said.value)]
+        self.assertLessEqual(NEVER_ONE, {name for name, _ in found}, "so that it can fail")
+        self.assertEqual([], [where for where in found if where[0] not in NEVER_ONE])
 
 
 class RowsTest(unittest.TestCase):
@@ -155,7 +187,7 @@ class TerminalTest(unittest.TestCase):
         (folder / "one.json").write_text(json.dumps(openai_form(session(40))), "utf-8")
         lines = self.shown("scripts/evidence.py", str(folder), "--windows", "3000", "--jobs", "1",
                            "--traces", str(folder))
-        self.assertIn("Window 3000, 1 sessions that count:", lines)
+        self.assertIn("Window 3000, 1 session counted:", lines)
         self.assertEqual([], [line for line in lines if width(line) > 80 and "\r" not in line])
 
     def test_no_line_of_a_demo_is_wider(self) -> None:

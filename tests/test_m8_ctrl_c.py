@@ -152,7 +152,7 @@ class FuzzTest(CtrlCTest):
         """The last line that it had said; that part has a process group of its own."""
         process = self.started("-m", "tests.fuzz_all", "1", "none")
         lines = [process.stderr.readline() for _ in range(2)]
-        self.assertEqual(["1 sessions\n", "100 runs with three children each\n"], lines)
+        self.assertEqual(["1 session\n", "100 runs with three children each\n"], lines)
         status, said = self.ended(process)
         self.assertEqual(130, status)
         self.assertRegex(said, r"\Ainterrupted after \d+ s in part 2 of 4, tests\.fuzz_children, "

@@ -281,7 +281,7 @@ class StrangersFolderTest(FolderTest):
             with self.subTest(" ".join(arguments)):
                 self.assertEqual(runs, hit.exists())
             hit.unlink(missing_ok=True)
-        self.assertIn("commands of this task file were not run",
+        self.assertIn("not run: 1 command of this task file",
                       called("compare", log, "--policy", "clip")[1])
 
     def test_a_pipe_is_read_like_a_file(self) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..columns import number_of
 from ..compression.pins import KINDS, Pin
 from ..compression.policies import find_policy, nearest, policy_names
 from ..disk import read_file, write_file
@@ -45,8 +46,8 @@ def _compact(chat: Conversation, rest: str) -> None:
     """/compact [FOCUS]    compress now; keep what has to do with FOCUS"""
     session = _session(chat)
     before, after = session.window.compact(session.step, rest)
-    chat.screen.tell(f"{before:,} -> {after:,} tokens" if after < before else
-                     f"nothing to gain at {before:,} tokens")
+    chat.screen.tell(f"{before:,} -> {number_of(after, 'token', ',')}" if after < before else
+                     f"nothing to gain at {number_of(before, 'token', ',')}")
 
 
 def _pin(chat: Conversation, rest: str) -> None:
@@ -91,7 +92,7 @@ def _undo(chat: Conversation, rest: str) -> None:
     """/undo               take back the last compression"""
     session = _session(chat)
     before, after = session.window.undo(session.step)
-    chat.screen.tell(f"{before:,} -> {after:,} tokens")
+    chat.screen.tell(f"{before:,} -> {number_of(after, 'token', ',')}")
 
 
 def _policy(chat: Conversation, rest: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..columns import fitted
+from ..columns import fitted, number_of
 from ..compression.view import Entry
 from ..compression.window import ContextWindow
 from ..messages import calls_of
@@ -40,7 +40,7 @@ def sizes(window: ContextWindow) -> dict[str, int]:
 def share(window: ContextWindow) -> str:
     """How full the window is, in short."""
     if window.budget.window is None:
-        return f"{window.predicted:,} tokens"
+        return number_of(window.predicted, "token", ",")
     return f"{window.predicted * 100 // window.budget.window} % of {window.budget.window:,}"
 
 
@@ -60,7 +60,8 @@ def contents(window: ContextWindow, style: Style) -> Iterator[str]:
     """The bar, a line a part, the largest messages."""
     found, columns = sizes(window), style.width()
     total, limit = sum(found.values()), window.budget.window
-    yield f"window: {share(window)}; estimated by {window.state.estimate.name}: {total:,} tokens"
+    yield (f"window: {share(window)}; estimated by {window.state.estimate.name}: "
+           f"{number_of(total, 'token', ',')}")
     if not style.plain:
         yield bar(found, limit or max(1, total), columns)
     for name, tokens in found.items():

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from ..columns import number_of
 from ..hostile import without_controls
 from ..messages import Message, calls_of
 from ..trace import Record
@@ -69,7 +70,7 @@ class Narrator:
     def _tool_result(self, payload: Mapping[str, Any]) -> None:
         took = "" if self._since is None else f", {max(0.0, self._clock() - self._since):.1f} s"
         said = "ok" if payload["ok"] else payload["code"]
-        self._row("end", f"{said}{took}, {payload['chars']:,} characters",
+        self._row("end", f"{said}{took}, {number_of(payload['chars'], 'character', ',')}",
                   "dim" if payload["ok"] else "red")
 
     def _model_retry(self, payload: Mapping[str, Any]) -> None:
@@ -78,7 +79,7 @@ class Narrator:
 
     def _context_compression(self, payload: Mapping[str, Any]) -> None:
         self._row("news", f"{payload['strategy']}: {payload['before_tokens']:,} -> "
-                  f"{payload['after_tokens']:,} tokens", "green")
+                  f"{number_of(payload['after_tokens'], 'token', ',')}", "green")
 
     def _compression_skipped(self, payload: Mapping[str, Any]) -> None:
         if payload["reason"] in TOLD:

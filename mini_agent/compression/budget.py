@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..columns import number_of
 from ..errors import UsageError
 
 FULL_WINDOW = 200_000  # the window for which the absolute numbers of policies are given
@@ -76,7 +77,7 @@ def make_budget(window: int | None, *, trigger: str | int | None = None,
     if window is None:
         return Budget(None, scale=scale, recipe=recipe)
     if window < 1:
-        raise UsageError(f"a window of {window} tokens holds nothing", place="window",
+        raise UsageError(f"a window of {number_of(window, 'token')} holds nothing", place="window",
                          value=window, remedy="give a positive number of tokens")
     if scale and reserve >= FULL_WINDOW:
         raise UsageError(f"a reserve of {reserve} of {FULL_WINDOW} tokens leaves nothing",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+from ..columns import number_of
 from .laws import named
 from .policies import ALWAYS, Policy, Rung
 from .scene import Strategy
@@ -34,7 +35,7 @@ def _trigger(policy: Policy) -> str:
     if policy.trigger is not None:
         told = f"over {_amount(policy.trigger)}"
     elif policy.reserve or policy.margin:
-        told = f"over the window less {policy.reserve + policy.margin:,} tokens"
+        told = f"over the window less {number_of(policy.reserve + policy.margin, 'token', ',')}"
     else:
         told = "over the window"
     if policy.reserve:
@@ -45,7 +46,7 @@ def _trigger(policy: Policy) -> str:
 def _amount(amount: str | int) -> str:
     """A trigger or target in words."""
     if isinstance(amount, int):
-        return f"{amount:,} tokens of 200,000"
+        return f"{number_of(amount, 'token', ',')} of 200,000"
     if amount.endswith("%"):
         return f"{amount[:-1]} % of the window"
     return f"the window less {amount.lstrip('-')}"
@@ -56,7 +57,7 @@ def _kept(policy: Policy) -> Iterator[str]:
     yield ("all other words of users" if policy.user_share >= 1
            else f"other words of users up to {policy.user_share:.0%} of the window")
     results = "" if policy.shorten_tail else ", results too"
-    yield f"the last {policy.protect_last} messages{results}"
+    yield f"the last {number_of(policy.protect_last, 'message')}{results}"
     if policy.frozen:
         yield "what was answered, as it was sent"
 

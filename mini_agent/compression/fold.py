@@ -1,7 +1,7 @@
 """Milestone 3: one summary in the place of a stretch of the view.
 
 Every strategy with a summary is a stretch (`spans.py`), a form, and the one function
-`fold`. The words of users in the stretch are carried whole, and by code: what a
+`fold_span`. The words of users in the stretch are carried whole, and by code: what a
 model writes of them is not taken over. Each is written from the original
 messages, also of those that stand behind an earlier summary, so nothing is ever
 summarised twice. What this module leaves out: who writes the text.

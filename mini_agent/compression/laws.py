@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..columns import number_of
 from ..errors import LawError
 from ..messages import Message, calls_of, pairing_faults
 from .pins import Pins
@@ -119,7 +120,7 @@ def _gain(case: _Case) -> str:
     before, after = case.before.tokens, case.after.tokens
     if after < before:
         return ""
-    return f"{before} tokens became {after}: a change has to make the view smaller"
+    return f"{number_of(before, 'token')} became {after}: a change has to make the view smaller"
 
 
 def _conservation(case: _Case) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from ..columns import number_of
 from ..tokens import Estimator
 from .marks import marks, may_mark
 from .pins import KINDS, SHARE, Pin, Pins
@@ -45,7 +46,7 @@ def too_large(pin: Pin, pins: Pins, estimate: Estimator, window: int | None) -> 
     more = estimate.text(pins.line(pin))
     if window is None or (taken + more) * 100 <= window * SHARE:
         return ""
-    return (f"it has {more} tokens and {taken} are pinned already; pins may take "
+    return (f"it has {number_of(more, 'token')} and {taken} are pinned already; pins may take "
             f"{window * SHARE // 100} together ({SHARE} % of {window})")
 
 

@@ -1,7 +1,7 @@
 """Milestone 3: summaries of a part of the view: rolling, segmented, of a stage.
 
 They differ in the stretch that they take and in the form of the text; all else is
-`fold`. What this module leaves out: summaries of everything (`handoff.py`).
+`fold_span`. What this module leaves out: summaries of everything (`handoff.py`).
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..columns import number_of
 from ..errors import UsageError
 
 FAILURES = ("lost-fact", "law", "overflow")
@@ -27,8 +28,9 @@ class Bounds:
     def check(self, facts: Sequence[str], evidence: bool) -> None:
         """`UsageError` for a bound that nothing could ever break, or nothing keep."""
         if self.max_peak is not None and self.max_peak < 1:
-            raise UsageError(f"every request is over {self.max_peak} tokens", place="--max-peak",
-                             value=self.max_peak, remedy="give a positive number")
+            raise UsageError(f"every request is over {number_of(self.max_peak, 'token')}",
+                             place="--max-peak", value=self.max_peak,
+                             remedy="give a positive number")
         if self.min_recall is not None and not 0 <= self.min_recall <= 1:
             raise UsageError(f"no recall is {self.min_recall}", place="--min-recall",
                              value=self.min_recall, remedy="give a share from 0 to 1")
@@ -48,7 +50,7 @@ class Bounds:
 
     def _faults(self, row: Mapping[str, Any]) -> Iterator[str]:
         if self.max_peak is not None and row["peak_tokens"] > self.max_peak:
-            yield f"a peak of {row['peak_tokens']} tokens is over {self.max_peak}"
+            yield f"a peak of {number_of(row['peak_tokens'], 'token')} is over {self.max_peak}"
         far = row["far_recall"]
         if self.min_recall is not None and far is not None and far < self.min_recall:
             yield f"far recall {far} is under {self.min_recall}"
@@ -57,6 +59,6 @@ class Bounds:
                 if state == "gone":
                     yield f"the fact {fact!r} is gone"
         if "law" in self.fail_on and row["law_breaks"]:
-            yield f"{row['law_breaks']} times a law was broken"
+            yield f"a law was broken {number_of(row['law_breaks'], 'time')}"
         if "overflow" in self.fail_on and row["over_window_steps"]:
-            yield f"{row['over_window_steps']} steps were over the window"
+            yield f"{number_of(row['over_window_steps'], 'step')} over the window"

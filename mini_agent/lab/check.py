@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..audit import Line, audit
+from ..columns import number_of
 from ..disk import read_file, real_path
 from ..errors import TraceError, UsageError
 from ..lint import Finding, lint_message, lint_pairing
@@ -108,7 +109,8 @@ def _check_trace(raw: bytes, goes_on: bool) -> Iterator[Finding]:
         except ValueError as error:
             yield Finding(number, "trace", f"not a record: {error}")
     if rest:
-        yield Finding(len(whole) + 1, "trace", f"the last line is cut off after {len(rest)} bytes")
+        yield Finding(len(whole) + 1, "trace",
+                      f"the last line is cut off after {number_of(len(rest), 'byte')}")
     yield from audit(lines, goes_on)
 
 

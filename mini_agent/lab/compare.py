@@ -15,6 +15,7 @@ from functools import partial
 from itertools import chain, product
 from typing import Any
 
+from ..columns import number_of
 from ..compression.budget import make_budget
 from ..errors import MiniAgentError, UsageError
 from ..tokens import estimator
@@ -157,15 +158,15 @@ def notes_of(session: LogSession, recording: Recording) -> list[str]:
     notes = []
     if session.unreadable:
         first = session.unreadable[0]
-        notes.append(f"{len(session.unreadable)} lines could not be read, the first is "
+        notes.append(f"{number_of(len(session.unreadable), 'line')} could not be read, the first is "
                      f"line {first.line}: {first.what}")
     if session.host_compressions:
         notes.append(f"the recorded agent compressed its own context "
-                     f"{len(session.host_compressions)} times: what it dropped is in the "
+                     f"{number_of(len(session.host_compressions), 'time')}: what it dropped is in the "
                      f"history here")
     if held_back := session.notes.get("commands_not_run"):
-        notes.append(f"{held_back} commands of this task file were not run: name the file and "
-                     "--workspace if you trust it")
+        notes.append(f"not run: {number_of(held_back, 'command')} of this task file; name the file "
+                     "and --workspace if you trust it")
     if not recording.calls:
         notes.append("the model was never called in it: there is nothing to measure")
     elif not recording.tool_calls:
@@ -182,7 +183,7 @@ def compare(sources: Sequence[Source], plan: Plan, jobs: int = 1,
     are done. An interrupt ends the work at once. Raises `UsageError` for less than one job.
     """
     if jobs < 1:
-        raise UsageError(f"{jobs} jobs do nothing", place="--jobs", value=jobs,
+        raise UsageError(f"{number_of(jobs, 'job')} do nothing", place="--jobs", value=jobs,
                          remedy="give 1 or more")
     done = 0
     if jobs > 1 and len(sources) > 1:

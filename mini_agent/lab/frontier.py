@@ -12,6 +12,7 @@ from html import escape
 from math import ceil, floor
 from string import Template
 
+from ..columns import number_of
 from .labels import Label, Point, long, placed
 from .study import FAR, KNOWN, OURS, Study
 
@@ -38,7 +39,7 @@ def frontier_svg(study: Study) -> str:
     every = [point for found in points.values() for point in found.values()]
     right = ceil(2 * max([1.0, *(cost for cost, _ in every)])) / 2
     bottom = floor(10 * min([.9, *(far for _, far in every)])) / 10
-    panels = [_panel(number, f"window {window}, {len(study.counted(window))} sessions",
+    panels = [_panel(number, f"window {window}, {number_of(len(study.counted(window)), 'session')}",
                      points[window], right, bottom) for number, window in enumerate(points)]
     return _PAGE.substitute(width=LEFT + len(panels) * (WIDTH + GAP), height=TOP + HEIGHT + 40,
                             left=LEFT, panels="\n".join(panels))

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..columns import WIDTH, columns_of, hung, write_rows
+from ..columns import WIDTH, columns_of, hung, number_of, write_rows
 from ..compression.budget import windows_of
 from ..compression.policies import policy_names
 from ..disk import read_file, write_file
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
                                 plan.policies))
     write_rows((f"mini-agent: {text}" for text in broken), err)
     if interrupted:
-        err.write(f"mini-agent: interrupted, {len(good)} sessions are done\n")
+        err.write(f"mini-agent: interrupted after {number_of(len(good), 'session')}\n")
         return INTERRUPTED
     return WRONG_USE if wrong else FAILED if broken else DONE
 
@@ -190,8 +190,9 @@ def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
         write_rows(session_table(results[0], columns), out)
     else:
         summary = summarise(results)
-        write_rows([f"{len(results)} sessions, estimator {plan.estimator}", "(at a window those "
-                    f"count that outgrow it and have {MIN_CALLS} calls or more)"], out)
+        write_rows([f"{number_of(len(results), 'session')}, estimator {plan.estimator}",
+                    "(at a window those count that outgrow it and have "
+                    f"{number_of(MIN_CALLS, 'call')} or more)"], out)
         write_rows(summary_table(summary, columns), out)
     unsound = {name for result in results for name in result["breaks"]}
     for found in verdicts(rows, summary, unsound):

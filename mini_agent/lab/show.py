@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..columns import number_of
 from ..compression.budget import window_tokens
 from ..compression.view import Entry, View
 from ..errors import UsageError
@@ -43,9 +44,9 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
                                                  (row.sent, row.messages)))  # or not counted
         yield from _row(f"{row.step:>4}  {before:<12}{sent:<12}", told)
         for end in (end for end in children if end.get("step") == row.step):
-            said = {key: end.get(key, "?") for key in _CHILD}
-            yield ("      sub-agent {child} {status}: {steps} steps, {peak_tokens} tokens at most, "
-                   "{sent_tokens} in all: {place}#{child}".format(place=place, **said))
+            child, status, steps, peak, total = (end.get(key, "?") for key in _CHILD)
+            yield (f"      sub-agent {child} {status}: {number_of(steps, 'step')}, "
+                   f"{number_of(peak, 'token')} at most, {total} in all: {place}#{child}")
     for end in trace.events("run_end"):
         yield f"ended at step {end.get('step')}: {end.get('reason')}"
 
@@ -92,7 +93,8 @@ def _lines(steps: Sequence[Taken], step: int | None, diff: bool) -> Iterator[str
     for taken, view in views(steps):
         if step is None or taken.step == step:
             sent = f"; {taken.sent} as sent, with tool declarations" * (taken.sent > view.tokens)
-            yield f"step {taken.step}: {len(view)} messages, {view.tokens} tokens{sent}"
+            yield (f"step {taken.step}: {number_of(len(view), 'message')}, "
+                   f"{number_of(view.tokens, 'token')}{sent}")
             yield from _changed(before, view, taken) if diff else _whole(view)
         before = list(view.entries)
 
@@ -118,13 +120,13 @@ def _changed(before: Sequence[Entry], view: View, taken: Taken) -> Iterator[str]
 def _told(payload: Mapping[str, Any]) -> str:
     """A change in a few words."""
     return (f"{payload['strategy']} ({payload['trigger']}): "
-            f"{payload['before_tokens']} -> {payload['after_tokens']} tokens")
+            f"{payload['before_tokens']} -> {number_of(payload['after_tokens'], 'token')}")
 
 
 def _entry(mark: str, entry: Entry) -> Iterator[str]:
     message = entry.message
     names = " ".join(filter(None, (message["role"], message.get("name", ""))))
-    yield f"{mark} {_span(entry.stands_for)} {names}, {entry.how}, {entry.tokens} tokens"
+    yield f"{mark} {_span(entry.stands_for)} {names}, {entry.how}, {number_of(entry.tokens, 'token')}"
     for line in message["content"].splitlines():
         yield INDENT + escaped(line)
     for made in calls_of(message):

@@ -16,6 +16,7 @@ from functools import cached_property
 from math import fsum
 from typing import Any, NamedTuple
 
+from ..columns import number_of
 from ..compression.policies import policy_names
 from . import prototype
 from .extremes import EXTREMES
@@ -95,7 +96,7 @@ class Study:
     def sentences(self) -> Iterator[str]:
         """What the table does not say by itself, a sentence at a time."""
         for window in self.windows:
-            yield f"Window {window}, {len(self.counted(window))} sessions that count:"
+            yield f"Window {window}, {number_of(len(self.counted(window)), 'session')} counted:"
             for measure in (FAR, CONTEXT):
                 best = self.best_known(window, measure)
                 yield (f"digest against {best}, the known policy with the most "
@@ -112,8 +113,8 @@ class Study:
                        f"{_mean(self.pairs(window, name, 'digest', CONTEXT)):+.3f} in context, "
                        f"{self.paid(window, name) - self.paid(window, 'digest'):+.3f} in cost")
             if window in prototype.FAR:
-                yield (f"far recall that a prototype measured on {prototype.SESSIONS[window]} "
-                       f"sessions: {'; '.join(self.distances(window))}")
+                yield (f"far recall that a prototype measured on "
+                       f"{number_of(prototype.SESSIONS[window], 'session')}: {'; '.join(self.distances(window))}")
 
     def distances(self, window: int) -> Iterator[str]:
         """How far a mean is from the prototype's, with the interval of the sessions here."""
@@ -130,8 +131,8 @@ def difference(pairs: Sequence[Pair]) -> str:
     """The mean difference with its interval, and how many sessions are better and worse."""
     better = sum(pair.ours > pair.theirs for pair in pairs)
     worse = sum(pair.ours < pair.theirs for pair in pairs)
-    return (f"{_mean(pairs):+.3f}{_between(pairs)}, {better} sessions better, {worse} worse, "
-            f"{len(pairs) - better - worse} equal")
+    return (f"{_mean(pairs):+.3f}{_between(pairs)}, {number_of(better, 'session')} better, {worse} "
+            f"worse, {len(pairs) - better - worse} equal")
 
 
 def _between(pairs: Sequence[Pair]) -> str:

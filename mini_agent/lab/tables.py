@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..columns import Table
+from ..columns import Table, number_of
 from .measures import KEYS
 
 Row = Mapping[str, Any]
@@ -57,8 +57,8 @@ def session_table(result: Result, columns: int | None = None) -> Iterator[str]:
     `columns` of the terminal; without any nothing is left out.
     """
     rows = result["rows"]
-    yield (f"{result['session']} ({rows[0]['format']}): {rows[0]['steps']} steps, "
-           f"{result['calls']} calls, {result['tokens']} tokens")
+    yield (f"{result['session']} ({rows[0]['format']}): {number_of(rows[0]['steps'], 'step')}, "
+           f"{number_of(result['calls'], 'call')}, {number_of(result['tokens'], 'token')}")
     for note in result["notes"]:
         yield f"  note: {note}"
     table = _table(_HEAD, _WEIGHTS, rows, _cells, columns)
@@ -150,7 +150,7 @@ def missed_lines(results: Sequence[Result], limit: int) -> Iterator[str]:
         for (policy, window), found in cells.items():
             found.sort(key=lambda item: (-len(item[1]), item[0], item[1]))
             yield ""
-            yield (f"{result['session']}: {policy} at {window}: {len(found)} items were missing"
+            yield (f"{result['session']}: {policy} at {window}: missing: {number_of(len(found), 'item')}"
                    + (f", the {limit} largest:" if len(found) > limit else ":"))
             for step, text, last_seen in found[:limit]:
                 yield f"  step {step}, last seen in #{last_seen}: {json.dumps(text, ensure_ascii=False)}"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..columns import number_of
 from .extremes import EXTREMES
 from .variants import VARIANTS
 
@@ -50,7 +51,7 @@ class Verdict:
         take, most, cheapest, small = self.take, self.most, self.cheapest, self.smallest
         if small is not None:
             yield (f"{UNMEASURED if small['recall'] is None else TOO_LITTLE} {named(small['policy'])} "
-                   f"has the smallest peak, {small['peak_tokens']} tokens.")
+                   f"has the smallest peak, {number_of(small['peak_tokens'], 'token')}.")
         if take is not None:
             nearly = "" if take is most else "nearly "
             yield (f"Take {named(take['policy'])}: it keeps {nearly}the most of what is used "
@@ -83,7 +84,7 @@ def _of_many(window: int, rows: Sequence[Row], out: set[str]) -> Verdict:
                        instead="no session is long enough for its evidence to count; "
                                "try a smaller window.")
     only = "only " if count < FEW else ""
-    where = f"Window {window}, {only}{count} session{'s' if count > 1 else ''}"
+    where = f"Window {window}, {only}{number_of(count, 'session')}"
     if not any(row["far_recall"] is not None for row in rows):
         return Verdict(where, instead=(
             UNMEASURED if all(row["recall"] is None for row in rows) else TOO_LITTLE))
@@ -96,9 +97,9 @@ def _of_one(where: str, rows: Sequence[Row], out: set[str]) -> Verdict:
     base = next((row for row in rows if row["policy"] == "none"), rows[0])
     if not base["over_window_steps"]:
         return Verdict(where, "the whole session fits, its largest request has "
-                              f"{base['peak_tokens']} tokens.")
-    so = (f"without compression {base['over_window_steps']} of {base['steps']} steps would not "
-          "have fitted.")
+                              f"{number_of(base['peak_tokens'], 'token')}.")
+    so = (f"without compression {base['over_window_steps']} of {number_of(base['steps'], 'step')} would "
+          "not have fitted.")
     sound = [row for row in rows if row["policy"] not in out and not row["law_breaks"]
              and not row["over_window_steps"]]
     return _advised(where, so, sound)

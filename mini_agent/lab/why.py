@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..columns import number_of
 from ..compression.clear import call_of
 from ..compression.view import View, apply, from_payload
 from ..hostile import one_line
@@ -123,7 +124,8 @@ def why_lines(found: dict[str, Any]) -> Iterator[str]:
         yield (f"entered   message #{place['message']}, {place['role']}{source}, " + (
             f"first sent at step {seen}" if seen is not None else "never sent"))
     if len(entered) > SHOWN:
-        yield f"          and {len(entered) - SHOWN} more messages, the last is #{entered[-1]['message']}"
+        more = number_of(len(entered) - SHOWN, "more message")
+        yield f"          and {more}, the last is #{entered[-1]['message']}"
     for sight in found["seen"]:
         steps = f"{sight['first']}" if sight["first"] == sight["last"] else (
             f"{sight['first']}-{sight['last']}")
@@ -143,7 +145,7 @@ def _because(cause: dict[str, Any] | None) -> str:
     if cause is None:
         return ""
     return (f": {cause['strategy']} (seq {cause['seq']}, {cause['trigger']}, "
-            f"{cause['before_tokens']} -> {cause['after_tokens']} tokens)")
+            f"{cause['before_tokens']} -> {number_of(cause['after_tokens'], 'token')})")
 
 
 def _now(now: dict[str, Any]) -> str:

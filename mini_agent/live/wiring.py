@@ -14,6 +14,7 @@ from ..chat.keyboard import Keyboard, line_editing
 from ..chat.narrator import Narrator
 from ..chat.permission import Permission
 from ..chat.screen import Screen, joined_to_fit, style_of
+from ..columns import number_of
 from ..compression.budget import window_tokens
 from ..compression.policies import find_policy, plain
 from ..errors import UsageError
@@ -74,8 +75,8 @@ class Wiring:
             policy = self._options.policy
             session.use(find_policy(policy) if policy else plain(now.policy),
                         window_of(self._options) or now.budget.window)
-        self._screen.row(f"resumed: {len(session.agent.history)} messages, step {session.step}",
-                         "dim")
+        messages = number_of(len(session.agent.history), "message")
+        self._screen.row(f"resumed: {messages}, step {session.step}", "dim")
         return session
 
     def talk(self, open_: Callable[[str], Session], session: Session | None,

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from ..columns import number_of
 from ..errors import EndpointError
 from .endpoint import Endpoint
 from .faults import refusal
@@ -147,7 +148,8 @@ class Http:
             if size > self.limits.answer:
                 raise self._endless()
             if self._clock() > deadline:
-                raise EndpointError(f"the answer took longer than {self.limits.whole:g} seconds",
+                longest = number_of(self.limits.whole, "second", "g")
+                raise EndpointError(f"the answer took longer than {longest}",
                                     status="timeout", place=self.endpoint.url,
                                     remedy="ask for less at once")
             yield piece

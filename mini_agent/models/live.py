@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Protocol, TypeVar
 
+from ..columns import number_of
 from ..errors import EndpointError, ModelError, PromptTooLongError
 from ..hostile import clean
 from ..messages import Message, is_clean
@@ -208,8 +209,8 @@ class LiveModel:
         try:
             value = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise broken(self.http.endpoint, f"a part of the answer is no JSON ({len(text)} "
-                         "characters)") from error
+            raise broken(self.http.endpoint, "a part of the answer is no JSON "
+                         f"({number_of(len(text), 'character')})") from error
         if not isinstance(value, dict):
             raise broken(self.http.endpoint, "a part of the answer is no JSON object")
         if value.get("error"):

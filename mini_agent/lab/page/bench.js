@@ -42,7 +42,7 @@ function settle() {
   at("window").max = String(Math.max(0, windows.length - 1));
   at("window").value = String(windows.indexOf(chosen.window));
   at("window").disabled = windows.length < 2 || runNow().soft === null;
-  at("window-out").textContent = runNow().soft === null ? "no limit" : `${chosen.window} tokens`;
+  at("window-out").textContent = runNow().soft === null ? "no limit" : numberOf(chosen.window, "token");
   at("step").max = String(last);
   at("step").value = String(chosen.step);
   at("step-out").textContent = `${chosen.step} of ${last}`;
@@ -54,8 +54,9 @@ function show(changes) {
   const session = sessionNow(), run = runNow(), step = chosen.step;
   const view = viewAt(session, run, step);
   const told = session.steps[step] || 0;
-  at("told").textContent = `${run.policy}: ${run.about}. Step ${step}: ${run.tokens[step]} tokens in `
-    + `${view.length} messages, ${run.prefix[step]} of them in front as they were sent before`
+  at("told").textContent = `${run.policy}: ${run.about}. Step ${step}: `
+    + `${numberOf(run.tokens[step], "token")} in ${numberOf(view.length, "message")}, `
+    + `${run.prefix[step]} of them in front as they were sent before`
     + (run.over.includes(step) ? "; OVER the window, the run would have ended here." : ".");
   drawStrip(at("strip"), session, run, step, (s) => show({ step: s }));
   showChanges(run, step);
@@ -74,7 +75,8 @@ function show(changes) {
 function headOf(index, entry, state) {
   const head = make("div", "head");
   head.append(make("span", "", `#${index} ${entry.role}${entry.name ? " " + entry.name : ""}`),
-    make("span", "", `${entry.tokens} tokens, ${entry.chars} characters`), make("span", "state", state));
+    make("span", "", `${numberOf(entry.tokens, "token")}, ${numberOf(entry.chars, "character")}`),
+    make("span", "state", state));
   if (entry.error) head.append(make("span", "bad", entry.error));
   return head;
 }
@@ -82,11 +84,13 @@ function headOf(index, entry, state) {
 function bodyOf(entry) {
   const parts = [];
   if (entry.text) {
-    const cut = entry.chars > entry.text.length ? `\n[cut here: ${entry.text.length} of ${entry.chars} characters]` : "";
+    const cut = entry.chars > entry.text.length
+      ? `\n[cut here: ${entry.text.length} of ${numberOf(entry.chars, "character")}]` : "";
     parts.push(make("div", "text", entry.text + cut));
   }
   for (const [name, said, size] of entry.calls || []) {
-    parts.push(make("div", "text", `${name}(${said}${size > said.length ? ` ... ${size} characters` : ""})`));
+    const more = size > said.length ? ` ... ${numberOf(size, "character")}` : "";
+    parts.push(make("div", "text", `${name}(${said}${more})`));
   }
   return parts;
 }
@@ -106,7 +110,7 @@ function showAfter(session, view) {
     const item = make("li", `${roleOf(entry)} ${entry.how}${bad.has(position) ? " orphan" : ""}`);
     const covers = entry.stands_for;
     const state = bad.has(position) ? `ORPHAN (${entry.role === "tool" ? "its call is gone" : "a result is gone"})`
-      : entry.how === "summary" ? `summary of ${covers.length} messages` : entry.how;
+      : entry.how === "summary" ? `summary of ${numberOf(covers.length, "message")}` : entry.how;
     item.append(headOf(covers.length === 1 ? covers[0] : covers.length ? `${covers[0]}..${covers[covers.length - 1]}` : "-", entry, state),
       ...bodyOf(entry));
     if (entry.how === "shortened" && covers.length === 1) item.append(originalOf(session, covers[0]));
@@ -116,7 +120,8 @@ function showAfter(session, view) {
 
 function originalOf(session, index) {
   const fold = make("details"), message = session.messages[index];
-  fold.append(make("summary", "", `the original: ${message.chars} characters, ${message.lines} lines`));
+  fold.append(make("summary", "",
+    `the original: ${numberOf(message.chars, "character")}, ${numberOf(message.lines, "line")}`));
   fold.append(...bodyOf(message));
   return fold;
 }
@@ -126,7 +131,7 @@ function showChanges(run, step) {
   at("changes").replaceChildren(...here.map((change) => {
     const card = make("div", "card");
     card.append(make("strong", "", change.strategy), ` (${change.trigger}): ${change.before_tokens} -> `
-      + `${change.after_tokens} tokens; places ${change.affected.join(", ")}`
+      + `${numberOf(change.after_tokens, "token")}; places ${change.affected.join(", ")}`
       + (change.dropped.length ? `; dropped #${change.dropped.join(", #")}` : ""));
     if (change.unsupported.length) {
       card.append(make("div", "bad", `unsupported: ${change.unsupported.join(", ")}`));
@@ -183,7 +188,7 @@ function search() {
     item.classList.toggle("hit", hit);
     if (hit && !count++) first = item;
   }
-  at("found").textContent = word === "" ? "" : count ? `${count} places` : "nowhere at this step";
+  at("found").textContent = word === "" ? "" : count ? numberOf(count, "place") : "nowhere at this step";
   return first;
 }
 

@@ -10,6 +10,11 @@ function make(tag, name = "", text = null) {
   return element;
 }
 
+/** A count with its noun: `1 step`, `2 steps`. */
+function numberOf(count, noun) {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /** The class that gives an entry its colour. */
 function roleOf(entry) {
   return entry.how === "attached" ? "attached" : entry.role;
@@ -31,7 +36,7 @@ function drawStrip(place, session, run, step, choose) {
   for (let s = first; s < last; s++) {
     const row = make("div", "strip-row" + (s === step ? " now" : ""));
     row.append(make("span", "step", String(s)), drawBar(viewAt(session, run, s), run, scale));
-    row.title = `step ${s}: ${run.tokens[s]} tokens`;
+    row.title = `step ${s}: ${numberOf(run.tokens[s], "token")}`;
     row.addEventListener("click", () => choose(s));
     place.append(row);
   }

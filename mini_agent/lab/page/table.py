@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from ...columns import number_of
 from ..verdict import BOUNDS
 
 Row = Mapping[str, Any]
@@ -49,7 +50,7 @@ def table(rows: Sequence[Row]) -> str:
     for session in dict.fromkeys(row["session"] for row in rows):
         own = [row for row in rows if row["session"] == session]
         columns = [column for column in COLUMNS if column[0] != "facts" or own[0]["facts"]]
-        told = (f"{own[0]['session']} ({own[0]['format']}), {own[0]['steps']} steps")
+        told = f"{own[0]['session']} ({own[0]['format']}), {number_of(own[0]['steps'], 'step')}"
         parts.append(_table(told, [(key, head, about) for key, head, about, _ in columns],
                             _body(own, [(key, better) for key, _, _, better in columns])))
     return "\n".join(parts)
