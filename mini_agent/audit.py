@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from .columns import number_of
 from .compression.laws import CONSERVATION, GAIN, faults, named
 from .compression.overflow import protection
 from .compression.state import WindowState
@@ -141,9 +140,7 @@ class _Fold:
         told, self._answer = self._answer, {}
         if told["id"] != message["tool_call_id"]:
             yield "trace", f"the tool_result before it is of {told['id']!r}"
-        if told["chars"] != len(message["content"]):
-            yield "trace", (f"{number_of(len(message['content']), 'character')}, its record says "
-                            f"{told['chars']}")
+        yield from _differing(told, chars=len(message["content"]))
         if told["ok"] == ("error" in message):
             yield "trace", "the record and the message do not agree whether it failed"
 
@@ -162,11 +159,9 @@ class _Fold:
                 before, apply(before, counted), counted, protected,
                 (*self._governance.policy.breaks, *exempt)):
             yield named(law), f"{change.strategy}: {fault}"
-        for key, value in (("before_messages", len(before)), ("after_messages", len(after)),
-                           ("before_tokens", before.tokens), ("after_tokens", after.tokens),
-                           ("prefix_kept", prefix_kept(before, change))):
-            if payload[key] != value:
-                yield "trace", f"{key} is {payload[key]}, rebuilt it is {value}"
+        yield from _differing(payload, before_messages=len(before), after_messages=len(after),
+                              before_tokens=before.tokens, after_tokens=after.tokens,
+                              prefix_kept=prefix_kept(before, change))
         for _, entry in change.inserts:
             yield from self._entry(entry)
 
@@ -186,10 +181,9 @@ class _Fold:
     def _entry(self, entry: Entry) -> Iterator[Fault]:
         if entry.how not in HOW:
             yield "trace", f"an entry is {entry.how!r}, known is {', '.join(HOW)}"
-        tokens = self._state.estimate.message(entry.message)
-        if entry.tokens != tokens:
-            yield "trace", (f"an entry of {number_of(tokens, 'token')} is said to have "
-                            f"{entry.tokens}")
+        for kind, fault in _differing({"tokens": entry.tokens},
+                                      tokens=self._state.estimate.message(entry.message)):
+            yield kind, f"of an entry {fault}"
         for number in map(int, _HANDLE.findall(entry.message["content"])):
             if number >= len(self._state.history):
                 yield "law 9 (honesty)", f"handle {number} points at nothing"
@@ -197,27 +191,21 @@ class _Fold:
     def _on_model_call(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
         view = self._state.view
         self._sent = payload.get("tokens")
-        if payload["messages"] != len(view):
-            yield "trace", (f"{number_of(payload['messages'], 'message')} sent, the view has "
-                            f"{len(view)}")
+        yield from _differing(payload, messages=len(view))
         if "tokens" not in payload:
             return
         declared = payload["tokens"] - view.tokens
         if self._declared is None and declared >= 0:
             self._declared = declared
-        if declared != self._declared:
-            yield "trace", (f"{number_of(payload['tokens'], 'token')} sent, rebuilt it is "
-                            f"{view.tokens + (self._declared or 0)}")
-        told = payload.get("predicted", payload["tokens"])
-        if told != (predicted := self._state.drift.predict(payload["tokens"])):
-            yield "trace", f"{number_of(told, 'token')} predicted, rebuilt it is {predicted}"
+        yield from _differing({"predicted": payload["tokens"], **payload},
+                              tokens=view.tokens + (self._declared or 0),
+                              predicted=self._state.drift.predict(payload["tokens"]))
 
     def _on_model_usage(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
         counted = payload.get("prompt_tokens", payload.get("refused_tokens"))
         if self._sent is None or counted is None or "drift" not in payload:
             return
-        if payload["drift"] != (drift := counted - self._state.drift.predict(self._sent)):
-            yield "trace", f"drift is {payload['drift']}, rebuilt it is {drift}"
+        yield from _differing(payload, drift=counted - self._state.drift.predict(self._sent))
 
     def _on_settings(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
         self._declared = None  # other tools, perhaps, or other forms of them; counted anew
@@ -243,14 +231,17 @@ class _Fold:
         if self._at_work:
             yield "trace", f"sub-agents {sorted(self._at_work)} have no end"
         view = self._state.view
-        if payload["final_messages"] != len(view):
-            yield "trace", (f"ends with {number_of(payload['final_messages'], 'message')}, "
-                            f"the view has {len(view)}")
-        if "final_tokens" in payload and self._declared is not None and (
-                payload["final_tokens"] != view.tokens + self._declared):
-            yield "trace", (f"ends with {number_of(payload['final_tokens'], 'token')}, "
-                            f"the view has {view.tokens}")
+        yield from _differing(payload, final_messages=len(view))
+        if "final_tokens" in payload and self._declared is not None:
+            yield from _differing(payload, final_tokens=view.tokens + self._declared)
 
     def _limit(self) -> int | None:
         told, budget = self._state.settings.get("learned_window"), self._governance.budget
         return budget.within(told).window if told else budget.window
+
+
+def _differing(told: Mapping[str, Any], **rebuilt: int) -> Iterator[Fault]:
+    """The numbers of a record that are not those that were counted again."""
+    for key, value in rebuilt.items():
+        if told[key] != value:
+            yield "trace", f"{key} is {told[key]}, rebuilt it is {value}"

@@ -64,15 +64,15 @@ class TraceTest(unittest.TestCase):
                 (at, ("payload", "affected_indexes", [77]), "trace: context_compression: not as"),
                 (at, ("payload", "entries", []), "law 2 (conservation): "),
                 (at, ("payload", "entries", None), "trace: context_compression: not as"),
-                (call_at, ("payload", "tokens", 7), "trace: 7 tokens sent, rebuilt it is"),
-                (call_at, ("payload", "messages", 7), "trace: 7 messages sent, the view has"),
-                (result, ("payload", "chars", 7), "characters, its record says 7"),
+                (call_at, ("payload", "tokens", 7), "trace: tokens is 7, rebuilt it is"),
+                (call_at, ("payload", "messages", 7), "trace: messages is 7, rebuilt it is"),
+                (result, ("payload", "chars", 7), "chars is 7, rebuilt it is"),
                 (result, ("payload", "ok", False), "do not agree whether it failed"),
                 (result, ("payload", "id", "other"), "the tool_result before it is of 'other'"),
                 (0, ("payload", "format", 99), "trace: format 99, known is 1"),
                 (0, ("payload", "policy", {"name": "nothing"}), "cannot be checked: "),
-                (len(self.records) - 1, ("payload", "final_messages", 1), "ends with 1 message,"),
-                (len(self.records) - 1, ("payload", "final_tokens", 1), "ends with 1 token,"),
+                (len(self.records) - 1, ("payload", "final_messages", 1), "final_messages is 1, rebuilt it is"),
+                (len(self.records) - 1, ("payload", "final_tokens", 1), "final_tokens is 1, rebuilt it is"),
                 (2, ("message", "role", "robot"), "transcript: no role 'robot'"),
                 (2, ("message", "content", " "), "transcript: an empty"),
                 (2, ("message", "content", None), "the content is NoneType, not text")):
@@ -86,7 +86,7 @@ class TraceTest(unittest.TestCase):
                     f"{line_number}: ")], found[:3])
         records = copy.deepcopy(self.records)
         records[summary]["payload"]["entries"][0]["tokens"] += 1
-        self.assertTrue([text for text in self.findings(records) if "is said to have" in text])
+        self.assertTrue([text for text in self.findings(records) if "of an entry tokens is" in text])
         records = copy.deepcopy(self.records)
         records[summary]["payload"]["entries"][0]["how"] = "retold"
         self.assertEqual([f"{summary + 1}: trace: an entry is 'retold', known is verbatim, "

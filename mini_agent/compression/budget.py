@@ -80,7 +80,7 @@ def make_budget(window: int | None, *, trigger: str | int | None = None,
         raise UsageError(f"a window of {number_of(window, 'token')} holds nothing", place="window",
                          value=window, remedy="give a positive number of tokens")
     if scale and reserve >= FULL_WINDOW:
-        raise UsageError(f"a reserve of {reserve} of {FULL_WINDOW} tokens leaves nothing",
+        raise UsageError(f"a reserve of {reserve} of {number_of(FULL_WINDOW, 'token')} leaves nothing",
                          place="reserve", value=reserve, remedy="reserve less")
     share = Budget(window, scale=scale).scaled
     hard = window - share(reserve)
@@ -129,7 +129,7 @@ def window_tokens(text: str) -> int:
         raise UsageError(f"no window {text!r}", place="--window", value=text,
                          remedy="give tokens, as 32000 or 32k")
     if not 0 < (tokens := int(number) * factor) <= MOST:
-        raise UsageError(f"a window of {tokens} tokens "
+        raise UsageError(f"a window of {number_of(tokens, 'token')} "
                          f"{'is larger than any' if tokens else 'holds nothing'}",
                          place="--window", value=tokens,
                          remedy=f"give a positive number of tokens, at most {MOST}")
