@@ -365,13 +365,15 @@ class Breaker(unittest.TestCase):
         self.assertFalse(made.state.breaker.open)
 
     def test_over_the_hard_limit_a_failed_summary_is_tried_again(self) -> None:
-        """Until the breaker opens: one bad answer does not end a session that can go on."""
+        """Until the breaker opens: one bad answer does not end a session that can go on; where
+        it ends, the summariser is named, since what it did not sum up could have moved."""
         for summaries, alive in ((["raise", "empty"], True), (["raise"] * 3, False)):
             records: list[Record] = []
             made = window(2_000, "rolling_summary", summaries=summaries, records=records)
             history = [*head(), *rounds(12, "x\n" * 400)]
-            with self.subTest(summaries), self.assertRaises(ContextOverflowError) \
-                    if not alive else contextlib.nullcontext():
+            with self.subTest(summaries), self.assertRaisesRegex(
+                    ContextOverflowError, r"; find out why the summariser failed \(3 in a row\), or "
+                    ) if not alive else contextlib.nullcontext():
                 made.before_model_call(history, 12)
             failed = [payload["failures"] for payload in payloads(records, "compression_skipped")
                       if payload["reason"] in ("failed", "refused")]

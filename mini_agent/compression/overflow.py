@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..errors import ContextOverflowError
-from ..texts import Texts
 from .budget import Budget
 from .laws import Protection, protected_users, tail_start
 from .policies import Policy
@@ -38,14 +37,19 @@ def least(view: View, protection: Protection, declared: int) -> int:
                           if entry.covers(protection.verbatim))
 
 
-def overflow_error(texts: Texts, step: int, tokens: int, budget: Budget,
+def overflow_error(state: WindowState, step: int, tokens: int, budget: Budget,
                    parts: list[tuple[str, int]]) -> ContextOverflowError:
-    """The error that names what cannot be moved, how many tokens it has, and a window for it."""
+    """The error that names what cannot be moved, how many tokens it has, and a window for it.
+
+    Where the summariser has failed, more could be moved, and the remedy says so first.
+    """
+    texts, failures = state.texts, state.breaker.failures
     named = ", ".join(f"{texts(f'part_{name}'.replace(' ', '_'))} {size}" for name, size in parts)
     return ContextOverflowError(
         texts("end_overflow", tokens=tokens, limit=budget.hard, step=step, parts=named),
         tokens=tokens, limit=budget.hard, immovable=parts, place=texts("end_window"),
-        remedy=texts("end_overflow_remedy", window=budget.window_for(tokens)))
+        remedy=(texts("end_overflow_failed", count=failures) if failures else "")
+        + texts("end_overflow_remedy", window=budget.window_for(tokens)))
 
 
 def _part(at: int, entry: Entry, protection: Protection) -> str:

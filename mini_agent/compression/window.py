@@ -239,4 +239,4 @@ class ContextWindow:
         parts = immovable(self.view, self.protection(), self.state.declared)
         self._ladder.record("context_overflow", step=step, tokens=tokens, hard=self.budget.hard,
                             immovable=[{"name": name, "tokens": size} for name, size in parts])
-        raise overflow_error(self.state.texts, step, tokens, self.budget, parts)
+        raise overflow_error(self.state, step, tokens, self.budget, parts)
