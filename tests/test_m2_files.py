@@ -57,6 +57,15 @@ class ListTest(ToolCase):
         self.assertEqual(self.fails("BAD_RANGE", "list_files", start=31),
                          "there is no entry 31: there are 30")
 
+    def test_a_listing_and_hits_are_short_unless_more_is_asked_for(self) -> None:
+        """Of 1,500 files or hits a page of 20,000 characters comes, and how many there are."""
+        for number in range(1_500):
+            self.put(f"some_module_{number:04}.py", "import os\n")
+        for text, total in ((self.ok("list_files"), "total 1500 under . [1 to "),
+                            (self.ok("search_text", pattern="import"), "1500 matches for ")):
+            self.assertTrue(text.startswith(total), text[:80])
+            self.assertTrue(15_000 < len(text) <= 20_000, len(text))
+
     def test_a_listing_says_when_there_is_no_such_folder(self) -> None:
         """A missing folder and a file in its place are two different mistakes."""
         self.put("a", "")

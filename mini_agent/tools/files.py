@@ -16,7 +16,7 @@ from ..errors import ToolError
 from ..hostile import clean_output, one_line
 from ..texts import Texts
 from .edit import closest, line_number, occurrences, replaced, unified_diff
-from .output import HEADER_ROOM, LIMIT, LINE_LIMIT, first_lines, lines_of, page
+from .output import HEADER_ROOM, LIMIT, LINE_LIMIT, LIST_LIMIT, first_lines, lines_of, page
 from .schema import object_of
 from .workspace import MAX_FILES, Workspace
 
@@ -69,7 +69,7 @@ class ListFiles:
     """`total N under PATH`, then `FILE  SIZE bytes` for each file, recursively."""
 
     workspace: Workspace
-    limit: int = LIMIT
+    limit: int = LIST_LIMIT
     name: str = "list_files"
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 LIMIT = 50_000       # characters that one result may have
+LIST_LIMIT = 20_000  # of a listing or of hits, where to ask for less is cheaper than to read on
 HEADER_ROOM = 1_000  # of these, kept free for the line that says what was cut
 LINE_LIMIT = 500     # characters of one line in a listing or among hits
 

@@ -20,7 +20,7 @@ from typing import Any
 from ..errors import ToolError
 from ..hostile import one_line
 from .files import decoded, left_out_note, paged
-from .output import LIMIT, LINE_LIMIT
+from .output import LINE_LIMIT, LIST_LIMIT
 from .schema import object_of
 from .workspace import Workspace
 
@@ -56,7 +56,7 @@ class SearchText:
     """`N matches for 'PATTERN' in PATH`, then `LINE: TEXT`, in a folder `FILE:LINE: TEXT`."""
 
     workspace: Workspace
-    limit: int = LIMIT
+    limit: int = LIST_LIMIT
     seconds: float = SECONDS
     name: str = "search_text"
 
