@@ -1,9 +1,9 @@
-"""Milestone 5: is a trace true? Everything in it that can be checked from it alone.
+"""Milestone 5: is a trace true to itself? Everything that can be checked from it alone.
 
 The records are folded by the one fold that also made them (`compression/state.py`). Each
 change is held to the laws that can be seen in it (those that the policy breaks on purpose
-are left out), to its own numbers, and to honesty where it names a handle. `check` tells
-of what is found; a session whose records are not true is not resumed. What cannot be seen
+are left out), to its own numbers, and to honesty where it names a handle. `check` reports
+what is found; a session whose trace contradicts itself is not resumed. What cannot be seen
 in a trace: whether the tools said what they are said to have said.
 """
 

@@ -31,7 +31,7 @@ def _add_run(commands: Any, add: Add) -> None:
     parser = add(commands, "run", "run a task file with the scripted model",
                  "scripts/m1_task.json --workspace workspace/m1", _run)
     parser.add_argument("task", type=Path, metavar="TASK.json",
-                        help="what is said, and what the model replies")
+                        help="what is said, and what the scripted model replies")
     parser.add_argument("--workspace", type=Path, default=Path("."), metavar="DIR",
                         help="the folder that the tools may touch (default: this one)")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="write the records there")
@@ -113,11 +113,11 @@ def _tokens(options: argparse.Namespace) -> int:
 
 
 def _add_policies(commands: Any, add: Add) -> None:
-    parser = add(commands, "policies", "list the policies, or tell of one what it does",
+    parser = add(commands, "policies", "list the policies, or describe one",
                  "clip_errors", _policies)
-    parser.add_argument("name", nargs="?", metavar="NAME", help="a policy, or a file of one")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a policy, or a policy file")
     parser.add_argument("--json", action="store_true",
-                        help="print the data, as a policy file has it")
+                        help="print the data, in the form of a policy file")
 
 
 def _policies(options: argparse.Namespace) -> int:

@@ -123,7 +123,7 @@ def resume(setup: Setup, file: TraceFile) -> Session:
 
     `file` is open, and so ours alone; a broken last line is cut off. A call that had
     begun gets a result that says so, and is not run again. Raises `UsageError` for a trace
-    that holds no session, `TraceError` with its line for one whose records are not true.
+    that holds no session, `TraceError` with its line for one that contradicts itself.
     """
     trace = read_trace(file.path)
     meter, state, governance = fold(trace.records, str(file.path))
@@ -151,7 +151,7 @@ def fold(records: Sequence[Record], place: str) -> tuple[Meter, WindowState, Gov
     lines = [Line(*pair) for pair in enumerate(records, 1)]
     for line, kind, fault in audit(lines, goes_on=True):
         if kind != "transcript":
-            raise TraceError(f"the records are not true: {fault} ({kind})", value=line,
+            raise TraceError(f"the trace contradicts itself: {fault} ({kind})", value=line,
                              place=f"{place}:{line}", remedy="the lines before it can be resumed "
                              "from a copy")
     governance = recorded(start, f"{place}:1")

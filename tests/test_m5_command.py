@@ -232,7 +232,7 @@ class WrongSettings(Case):
                              ("--max-steps=0", "0 is no limit; give a positive"),
                              ("--script=/none.json", "none.json: the file cannot be read")):
             self.refused(says, "do this", option, MINI_AGENT_MODEL="m", OPENAI_API_KEY="k")
-        self.refused("both at once cannot be", "do this", "--yes", "--read-only")
+        self.refused("they exclude each other", "do this", "--yes", "--read-only")
 
     def test_a_disk_that_is_full_is_told_in_one_line(self) -> None:
         """Nothing is sent that could not be kept."""

@@ -83,7 +83,7 @@ class Permission:
                 texts = self.texts()
                 raise ToolError("DENIED", texts("denied_because", reason=reason.strip())
                                 if reason.strip() else texts("denied"))
-            self.screen.tell("answer y, a, or n; behind n a reason may stand")
+            self.screen.tell("answer y, a, or n; after n you may give a reason")
 
     def _shown(self, name: str, arguments: dict[str, Any]) -> str | None:
         """The whole of what is asked; None for an edit that will not be one."""

@@ -30,7 +30,7 @@ ASKED = ("read_result", "recall")  # tools whose answer was asked for in this si
 
 @dataclass(frozen=True)
 class Admission:
-    """Results over `share` of the window keep lines of `keep` of that size.
+    """Results over `share` of the window are cut to `keep` of that, by choosing lines.
 
     `choice` is "lines", by what they cover, or "ends", inwards from both ends. As
     `last_resort` it is asked in need, and cuts the largest results of the view to one

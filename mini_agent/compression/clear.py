@@ -28,7 +28,7 @@ _SENTENCE = re.compile(r".+?(?:[.!?](?=\s|$)|[。！？])|.+")
 
 @dataclass(frozen=True)
 class ToolResultClearing:
-    """All results but the newest `keep`, once the model has answered them.
+    """Results that the model has answered become placeholders, all but the newest `keep`.
 
     Failed results stay where `keep_errors` says so, and those of the tools named in
     `exempt`. Nothing is cleared unless it frees `clear_at_least` tokens at once, so

@@ -21,7 +21,7 @@ from .view import Change, View
 
 @dataclass(frozen=True)
 class FullSummary:
-    """Nine parts, a draft first; then what a successor needs beside it.
+    """A summary in nine parts, drafted first; then what a successor needs beside it.
 
     The last `keep_last` messages stay whole, and at least `tail_share` of the window.
     `attach`: the boundary notice, files, skills and tools, as far as there is room.

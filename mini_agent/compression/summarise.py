@@ -25,7 +25,7 @@ from .view import Change, View
 
 @dataclass(frozen=True)
 class RollingSummary:
-    """The oldest run between two user messages that gets strictly smaller.
+    """The oldest run between two user messages that gains by it becomes a summary.
 
     An earlier summary in the run is folded into the new one; one in another run
     stays. `max_tokens` for a window of 200,000; `attach`: what is put back with it.

@@ -43,7 +43,7 @@ def _add_replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--window", metavar="N", default="32k",
                         help="the window of the replay (default: %(default)s)")
     parser.add_argument("--workspace", default="", metavar="DIR",
-                        help="a task file is run in a copy of it (default: in an empty folder, "
+                        help="run a task file in a copy of it (default: in an empty folder, "
                         "without commands)")
 
 
@@ -83,14 +83,14 @@ def _add_compare(commands: Any, add: Add) -> None:
     parser.add_argument("--estimator", default="runs", metavar="NAME",
                         help="what counts the tokens (default: %(default)s)")
     parser.add_argument("--fact", action="append", default=[], metavar="TEXT",
-                        help="where is this text at the end? @FILE: one text a line")
+                        help="say where this text is at the end (@FILE: one text a line)")
     parser.add_argument("--evidence", nargs="?", type=int, const=20, metavar="N",
                         help="list what was missing, the N largest items (default: 20)")
     parser.add_argument("--no-evidence", action="store_true",
-                        help="leave the evidence out, which takes most of the time")
+                        help="leave out the evidence, which takes most of the time")
     parser.add_argument("--workspace", default="", metavar="DIR",
-                        help="task files are run in a copy of it, and commands of those that are "
-                        "named (default: in an empty folder, without commands)")
+                        help="run task files in a copy of it, with commands if the file is named "
+                        "(default: in an empty folder, without commands)")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument("--csv", action="store_true", help="print the rows as CSV")
     parser.add_argument("--html", metavar="PAGE", help="write a page of one file "
@@ -174,7 +174,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _add_convert(commands: Any, add: Add) -> None:
-    parser = add(commands, "convert", "make a trace of another agent's log",
+    parser = add(commands, "convert", "make a trace from another agent's log",
                  "workspace/sessions/rename.json --trace traces/rename.jsonl", _convert)
     parser.add_argument("file", metavar="FILE", help="the log of another agent")
     parser.add_argument("--trace", metavar="OUT", help="write it there (default: print it)")

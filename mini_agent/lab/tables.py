@@ -86,7 +86,7 @@ def _left_out(table: Table) -> Iterator[str]:
     """Which columns a terminal has no room for, and how they can be had."""
     if table.left_out:
         yield ""
-        yield f"(into a file or a pipe go also: {', '.join(table.left_out)})"
+        yield f"(a file or a pipe also gets: {', '.join(table.left_out)})"
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -31,12 +31,12 @@ def add_commands(commands: Any, add: Add) -> None:
     parser = add(commands, "chat", "talk with a model, or have one request done",
                  '"fix the failing test" --workspace my_project --yes', _chat)
     parser.add_argument("request", nargs="?", metavar="REQUEST",
-                        help="do this alone: the answer on standard output, all else beside it")
+                        help="do only this; its answer alone goes to standard output")
     _add_options(parser)
     parser = add(commands, "resume", "go on with a session from its trace",
                  "traces/session.jsonl", _resume)
-    parser.add_argument("trace", type=Path, metavar="TRACE", help="what a session has written")
-    parser.add_argument("request", nargs="?", metavar="REQUEST", help="say this alone, then end")
+    parser.add_argument("trace", type=Path, metavar="TRACE", help="the trace of a session")
+    parser.add_argument("request", nargs="?", metavar="REQUEST", help="say only this, then end")
     _add_options(parser, resumed=True)
 
 

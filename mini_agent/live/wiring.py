@@ -153,7 +153,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.policy:
         find_policy(options.policy)
     if options.yes and options.read_only:
-        raise UsageError("both at once cannot be", place="--yes --read-only",
+        raise UsageError("they exclude each other", place="--yes --read-only",
                          remedy="leave one out")
 
 
