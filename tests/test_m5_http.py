@@ -3,11 +3,13 @@
 import json
 import random
 import unittest
+from types import SimpleNamespace
 
 from mini_agent.errors import EndpointError, MiniAgentError, PromptTooLongError
 from mini_agent.messages import user
 from mini_agent.models.connect import Options, connect
-from mini_agent.models.http import RequestLimits
+from mini_agent.models.endpoint import Endpoint
+from mini_agent.models.http import Http, RequestLimits
 from tests.fake_server import (BAD_KEY, LOADING, OVERLOADED, RATE_LIMIT, Answer, FakeServer, blocks,
                                call_part, chat, messages_events, part, plain, stream, usage_part)
 
@@ -198,6 +200,34 @@ class BrokenAnswerTests(Case):
                     self.assertEqual((reply.content, retries), ("", []))
                 else:
                     self.assertEqual((reply.content, len(retries)), ("hi", 1))
+
+    def test_a_stream_may_end_its_lines_as_the_standard_lets_it(self):
+        """With `\\r`, `\\r\\n` or `\\n`, in one piece or byte by byte."""
+        for end in (b"\r", b"\r\n", b"\n"):
+            body = b"".join(HI.pieces).replace(b"\n", end)
+            for pieces in ([body], [body[at:at + 1] for at in range(len(body))]):
+                reply, retries, _, _ = self.ask(stream(*pieces))
+                self.assertEqual((reply.content, retries), ("hi", []), end)
+                self.assertEqual(reply.usage["prompt_tokens"], 3)
+
+    def test_an_index_that_is_null_is_the_first(self):
+        """Some servers write the field and have nothing to say in it."""
+        said = {"index": None, "delta": {"content": "hi"}, "finish_reason": "stop"}
+        self.assertEqual(self.ask(stream({"choices": [said]}))[0].content, "hi")
+
+    def test_a_long_line_of_tiny_pieces_costs_no_more_than_its_bytes(self):
+        """A server that sends a byte at a time kept the program busy for minutes."""
+        pieces = iter([*(b"x" for _ in range(400_000)), b"\n", b"end", b""])
+        http = Http(Endpoint("http://localhost/v1", "m"))
+        taken = list(http._lines(SimpleNamespace(read1=lambda _: next(pieces)), float("inf")))
+        self.assertEqual([b"x" * 400_000 + b"\n", b"end"], taken)
+
+    def test_numbers_that_nobody_can_have_sent_are_no_usage(self):
+        """Usage decides when to compress; a number of thirty digits is none."""
+        for prompt in (10**30, 10**12 + 1, -1, "5", 1.5, True, None):
+            reply, _, _, _ = self.ask(plain(chat("hi", prompt=1) | {"usage": {
+                "prompt_tokens": prompt, "completion_tokens": 1}}))
+            self.assertIsNone(reply.usage, prompt)
 
     def test_a_doubled_stream_is_heard_once(self):
         """What follows the end is not heard; a second beginning before the end is a fault."""

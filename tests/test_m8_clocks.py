@@ -158,7 +158,9 @@ class WaitingTest(Case):
         now = "Fri, 31 Dec 1999 23:59:59 GMT"
         for until, waited in (("Thu, 01 Jan 1970 00:00:00 GMT", 0.0), (now, 0.0),
                               ("Fri, 31 Dec 9999 23:59:59 GMT", None), ("Sat, 00 Foo 0000", .75),
-                              ("Fri, 31 Dec 99999 23:59:59 GMT", .75), ("9" * 400, .75)):
+                              ("Fri, 31 Dec 99999 23:59:59 GMT", .75), ("9" * 400, .75),
+                              (f"Fri, 31 Dec {10**20} 23:59:59 GMT", .75),
+                              (f"Fri, 31 Dec 1999 23:59:59 +{10**30}", .75)):
             with self.subTest(until=until):
                 _, retries, _, _ = self.ask(plain(RATE_LIMIT, 429, retry_after=until, date=now), HI)
                 self.assertEqual([] if waited is None else [waited],

@@ -94,7 +94,7 @@ def _asked_wait(headers: Mapping[str, str], now: float) -> float | None:
         until, sent = (parsedate_to_datetime(date) for date in (
             headers.get("retry-after", ""), headers.get("date") or formatdate(now, usegmt=True)))
         return max(0.0, (until - sent).total_seconds())
-    except (TypeError, ValueError):  # no date, or one without a zone
+    except (TypeError, ValueError, OverflowError):  # no date, one without a zone, of no year
         return None
 
 

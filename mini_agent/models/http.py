@@ -120,17 +120,17 @@ class Http:
 
     def _lines(self, response: Any, deadline: float) -> Iterator[bytes]:
         """The lines of a body without the key, as long as it keeps to the limits."""
-        rest: list[bytes] = []
+        rest = bytearray()  # the line so far, of pieces that may be of a byte each
         for piece in self._pieces(response, deadline):
             head, *lines = piece.split(b"\n")
-            rest.append(head)
-            if sum(map(len, rest)) >= self.limits.line:
+            rest += head
+            if len(rest) >= self.limits.line:
                 raise self._endless()
             for line in lines:
-                yield self.endpoint.hide(b"".join(rest) + b"\n")
-                rest = [line]
-        if any(rest):
-            yield self.endpoint.hide(b"".join(rest))
+                yield self.endpoint.hide(bytes(rest) + b"\n")
+                rest = bytearray(line)
+        if rest:
+            yield self.endpoint.hide(bytes(rest))
 
     def _pieces(self, response: Any, deadline: float) -> Iterator[bytes]:
         """A body as it comes: one that drips has no line before its end."""

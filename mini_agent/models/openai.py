@@ -115,7 +115,7 @@ class _Assembly:
             self._usage = usage(data["usage"]) or self._usage
         said = ""
         for choice in data.get("choices") or ():
-            if choice.get("index", 0) == 0 and not self.complete:
+            if not choice.get("index") and not self.complete:
                 said += self._delta(choice.get("delta") or choice.get("message") or {})
                 self._finish = choice.get("finish_reason") or ""
                 self.complete = bool(self._finish)

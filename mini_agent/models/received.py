@@ -13,6 +13,8 @@ from typing import Any
 from ..messages import MAX_DEPTH, Call, call
 from ..strict_json import too_deep
 
+MOST_TOKENS = 10**12  # that are believed of one request
+
 
 def received_call(call_id: str, name: str, raw: Any) -> Call:
     """A call with the arguments `raw`.
@@ -55,5 +57,5 @@ def joined(parts: Sequence[str]) -> str:
 
 
 def count(value: Any) -> int:
-    """A number of tokens; what is none is 0."""
-    return value if type(value) is int and value > 0 else 0
+    """A number of tokens; what is none, or more than anybody can have sent, is 0."""
+    return value if type(value) is int and 0 < value <= MOST_TOKENS else 0

@@ -18,8 +18,7 @@ def events(lines: Iterable[bytes]) -> Iterator[str]:
     `[DONE]`, and a half one does not parse as JSON.
     """
     data: list[str] = []
-    for raw in lines:
-        line = raw.decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r\n")
+    for line in _ended(lines):
         if line:
             field, _, value = line.partition(":")
             if field == "data":
@@ -29,3 +28,10 @@ def events(lines: Iterable[bytes]) -> Iterator[str]:
             data = []
     if data:
         yield "\n".join(data)
+
+
+def _ended(lines: Iterable[bytes]) -> Iterator[str]:
+    """The lines of lines that end in `\\n`: by the standard `\\r` alone ends one too."""
+    for raw in lines:
+        text = raw.decode("utf-8", "replace").removeprefix("\ufeff")
+        yield from text.removesuffix("\n").removesuffix("\r").split("\r")
