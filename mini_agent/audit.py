@@ -77,7 +77,6 @@ class _Fold:
         self._declared: int | None = None
         self._sent: int | None = None  # tokens of the last request, as estimated
         self._step = 0  # of the last message
-        self._ids: set[str] = set()
         self._answer: dict[str, Any] = {}
         self._children: list[int] = []  # sub-agents that have begun
         self._at_work: set[int] = set()
@@ -132,7 +131,8 @@ class _Fold:
             yield from check(record["payload"])
 
     def _message(self, message: Message) -> Iterator[Fault]:
-        yield from lint_message(message, self._ids, first=not self._state.history)
+        ids: set[str] = set()  # of this message: in a session they may repeat, and go out renewed
+        yield from lint_message(message, ids, first=not self._state.history)
         if message["role"] == "tool" and self._answer:
             yield from self._answered(message)
 
