@@ -25,7 +25,7 @@ BETWEEN = 2  # blanks between two cells
 
 
 def columns_of(stream: TextIO) -> int | None:
-    """The columns of a terminal; None for what is none."""
+    """The columns of a terminal; None for a stream that is not one."""
     return shutil.get_terminal_size((WIDTH, 24)).columns if stream.isatty() else None
 
 

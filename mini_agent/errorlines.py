@@ -132,7 +132,7 @@ def error_points(rows: Sequence[str]) -> list[int]:
 
 
 def error_faults(rows: Sequence[str]) -> list[list[int]]:
-    """Each fault that an output tells of, the most telling first: indexes of its rows.
+    """Each fault that an output reports, the most telling first: indexes of its rows.
 
     At most 100. Behind a row that states a fault comes the next, if it ends with a
     colon, and the nearest row of the project's own (not a library's) that says where.

@@ -5,11 +5,11 @@ arguments of its calls and had read before. Nothing has to be judged and no mode
 is asked. The definition:
 
 - A *step* is a run of assistant messages with nothing between them.
-- Its *items* come from the strings in its call arguments (keys and numbers of the
-  JSON are none, nor is the name of the tool): *words* (`words.words`: paths,
+- Its *items* come from the strings in its call arguments (not keys or numbers of the
+  JSON, nor the name of the tool): *words* (`words.words`: paths,
   identifiers, long numbers, runs of four and more CJK characters, without the
   `words.GENERAL` ones) and *lines* (`words.lines`: 12 to 400 characters with a
-  blank in them; here also with two words at least, so that a rule of dashes is none).
+  blank in them; here also with two words at least, so that a rule of dashes does not count).
 - An item is *evidence* if it occurs in an earlier message that is not the
   assistant's, and in at most 6 or 20 % of those messages, whichever is more.
 - The text of a message is its content and the strings of its call arguments. A word

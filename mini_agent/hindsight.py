@@ -23,7 +23,7 @@ def own_evidence(records: Sequence[Record], state: WindowState) -> dict[str, Any
     """The payload of `evidence`; `state` is a fresh one, and has folded the records then.
 
     `measured` are the steps that used something seen more than 8 messages before; the
-    shares are 0 to 1 with 4 decimals, None where there is none such.
+    shares are 0 to 1 with 4 decimals, None where nothing was measured.
     """
     evidence = Evidence([record["message"] for record in records if record["type"] == "message"])
     coming = iter(evidence.steps)

@@ -15,7 +15,7 @@ seen. What has to become of these depends on where the text goes:
 | HTML, SVG | `html.escape` | (only what would be markup matters there) |
 | JSON inside a script element | `lab.page.embedded` | (only what would end the element) |
 
-Left out: JSON that is none (`strict_json.py`), keys (`models/endpoint.py`), the path of the
+Left out: JSON that is not valid (`strict_json.py`), keys (`models/endpoint.py`), the path of the
 workspace (`tools/workspace.py`).
 """
 

@@ -26,8 +26,8 @@ MAX_DEPTH = DEEPEST - 10  # levels of arguments: in a trace, a record stands aro
 
 
 def clean_json(value: Any) -> Any:
-    """`clean` for every string of a JSON value, keys included. A number that JSON has not
-    (NaN, Infinity) becomes its name, as it would on its way through a trace."""
+    """`clean` for every string of a JSON value, keys included. A number that JSON does not
+    know (NaN, Infinity) becomes its name, as it would on its way through a trace."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, float) and not math.isfinite(value):

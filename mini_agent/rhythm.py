@@ -50,7 +50,7 @@ def rows(records: Iterable[Record]) -> list[Row]:
 
     Sizes are those of the records; a run without a window has 0 tokens. Where a
     step asks twice (reactive compression), the second request is the row's.
-    `TraceError` for a record that has not what its kind has to have.
+    `TraceError` for a record without what its kind has to have.
     """
     made: dict[int, Row] = {}
     compressions: list[Compression] = []

@@ -72,7 +72,7 @@ class Session:
     def use(self, policy: Policy, window: int | None) -> None:
         """Govern by another policy, or for another window in tokens, from now on.
 
-        The tools are those that the new policy needs: what it puts away can be had back.
+        The tools are those that the new policy needs, so that what it puts away can be read.
         """
         policy = with_room(policy, window)
         governance = governed_by(policy, window, self.window.state.estimate.name)

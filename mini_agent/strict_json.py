@@ -35,7 +35,7 @@ def too_deep(value: Any, levels: int = DEEPEST) -> bool:
 def decode(text: str, start: int = 0) -> tuple[Any, int]:
     """One JSON value from `start` on and the index behind it; ValueError if none.
 
-    Numbers that JSON has not become their own text.
+    Numbers that JSON does not know become their own text.
     """
     try:
         value, end = _DECODER.raw_decode(text, start)

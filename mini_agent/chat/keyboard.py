@@ -114,7 +114,7 @@ class Keyboard:
                 self.begun = self.begun or lines.unfinished
                 raise
         if self.interactive and message.strip():
-            with suppress(ValueError):  # with a letter that the locale has not, or a NUL
+            with suppress(ValueError):  # it has a letter that the locale lacks, or a NUL
                 self.remember(message)
         return message
 

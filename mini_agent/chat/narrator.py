@@ -21,7 +21,7 @@ from .screen import Screen
 
 MARKS = {"call": "> ", "end": "  ", "news": "~ ", "alarm": "! "}
 WORDS = {"call": "call: ", "end": "ended: ", "news": "window: ", "alarm": "note: "}
-TOLD = ("failed", "refused", "breaker_open")  # of what may come of a strategy
+TOLD = ("failed", "refused", "breaker_open")  # of the outcomes of a strategy that changed nothing
 
 
 class Narrator:

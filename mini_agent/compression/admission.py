@@ -2,7 +2,7 @@
 
 A result over a share of the window is cut before the model has seen it: by choosing
 lines, the first and last two and then the most telling, in their order, each gap with
-its size, under a header that says how much is missing and how the whole can be had.
+its size, under a header that says how much is missing and how to read the whole.
 What the model has seen stays as it was, so no prefix breaks; only where nothing else
 helps, `last_resort` cuts seen ones too. What is left out: all that is old (`digest.py`).
 """

@@ -1,7 +1,7 @@
 """Milestone 3: old results that were answered give way to a placeholder.
 
-A placeholder says which call it was, how large and which (a digest), whether the
-same call had come out alike before, and in the model's own words what came of it;
+A placeholder says which call it was, how large the result and its hash, whether the same
+call had the same result before, and in the model's own words what it made of it;
 `read_result` brings the whole back. It is written once and then stands, so that its
 bytes stay. What is left out: long results that are still needed (`shrink.py`).
 """

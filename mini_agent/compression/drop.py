@@ -178,7 +178,7 @@ def dropped_note(indexes: Sequence[int], scene: Scene) -> str:
 
 
 def middle_note(indexes: Sequence[int], scene: Scene) -> str:
-    """The handles of what was left out, and how it is had again."""
+    """The handles of what was left out, and how to read it again."""
     return scene.texts("middle_left_out", count=len(indexes), spans=handle_ranges(indexes),
                        way_back=_way_back(scene))
 

@@ -2,7 +2,7 @@
 
 Cheap rungs come first; after each change it is measured again. Every change,
 whichever way it came about, goes through `_commit`: whole, held to the laws and
-recorded, or not at all. Whatever else comes of a rung is one record with its
+recorded, or not at all. Any other outcome of a rung is one record with its
 numbers: no gain, refused by a law, failed, breaker open. What this module leaves
 out: when the ladder is taken (`window.py`), how a view gets smaller (strategies).
 """
@@ -53,7 +53,7 @@ class Ladder:
         self._stand, self._protection = tuple[Any, ...](), Protection()  # for what it was found
         own = [tokens_at(rung.trigger, budget.window, scale=budget.scale)
                for rung in policy.ladder if rung.trigger is not None and budget.window]
-        self._lowest = min([budget.soft, *own])  # under it no rung is taken of itself
+        self._lowest = min([budget.soft, *own])  # below it no rung is taken automatically
 
     @property
     def tokens(self) -> int:

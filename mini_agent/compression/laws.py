@@ -6,7 +6,7 @@
     4 protection      system, first and newest user message, and pins stay word for word
     5 determinism     the same history and policy give the same bytes
     6 stable prefix   what was sent changes only by a recorded change
-    7 rebuild         every view can be had again from the records alone
+    7 rebuild         every view can be rebuilt from the records alone
     8 all or nothing  a change that fails half-way leaves everything as it was
     9 honesty         what stands in a view never claims more than is true
 

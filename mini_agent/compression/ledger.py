@@ -1,10 +1,10 @@
 """Milestone 3: the parts of a long summary as one sheet that grows with them.
 
 A session is summed up again and again, each time from all its messages, but most parts
-are those of the last time. So they are not put together again: a part that is new is
-added under its headings, one that is there no more is taken off, and what is asked of a
-line (its tokens, which of its names its own part does not have) is asked once. What
-comes out is the same as if all were made anew. What is left out: who writes the parts
+are those of the last time. So they are not put together again: a new part is added under its
+headings, one that is gone is taken off, and what there is to know of a line (its tokens,
+which of its names its own part does not have) is found once. The outcome is the same as
+if all were made afresh. What is left out: who writes the parts
 (`summariser.py`).
 """
 

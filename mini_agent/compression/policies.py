@@ -124,7 +124,7 @@ def read_policy(path: Path) -> Policy:
 
 
 def from_data(data: Mapping[str, Any], place: str) -> Policy:
-    """A policy that is in no catalogue; a trace has its data, so that it can be had again."""
+    """A policy that is in no catalogue; a trace has its data, so that it can be made again."""
     for _, wrong in schema_faults(SCHEMA, data, Texts()):
         raise UsageError(wrong, place=place, value=data, remedy="see mini-agent policies --json")
     policy = make_policy({"source": place, "about": "", **data}, place)

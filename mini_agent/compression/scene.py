@@ -113,7 +113,7 @@ class Scene:
         return entry.how == "verbatim" and entry.covers(self.protection.verbatim)
 
     def way_back(self, index: int) -> str:
-        """How the whole of history message `index` can be had again."""
+        """How the whole of history message `index` can be read again."""
         return self.texts(self._way_back, index=index)
 
     @property

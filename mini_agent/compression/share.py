@@ -2,9 +2,9 @@
 
 The first and the newest user message stay word for word always, the others newest
 first up to `user_share` of the window. What is beyond is replaced by a line that
-says what was there, how large it was and how it can be had again; the record
-names each. It is the last rung under every ladder, also where a policy leaves as it
-was what has been sent: what users may fill is less in a smaller window.
+says what was there, how large it was and how to read it again; the record names
+each. It is the last rung under every ladder, even where a policy freezes what has been
+sent: in a smaller window users' words may fill less.
 """
 
 from __future__ import annotations

@@ -67,13 +67,13 @@ class Plan:
 
 def file_results(source: Source, plan: Plan, progress: Progress = lambda _: None,
                  jobs: int = 1) -> list[Result]:
-    """What comes of a file: a result a session, or one that says what was wrong.
+    """The results of a file: one for each session, or one that says what was wrong.
 
     A result has `at` (the number of its source), `session`, and `error` or else `rows`,
     `breaks` (policies that break laws by their own account), `notes` (sentences), `calls`,
     `tokens` and `head` (of the session, in tokens), `missed` and `page`. `progress` gets
-    the share of the file that is done, 0 to 1. `jobs` processes share the policies; what
-    a page shows is had from one alone.
+    the share of the file that is done, 0 to 1. `jobs` processes share the policies; a
+    page is always made by one.
     """
     try:
         sessions = open_sessions(source.path, partial(

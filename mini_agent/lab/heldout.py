@@ -40,7 +40,7 @@ class HeldOut:
 
     @cached_property
     def chosen(self) -> dict[str, str]:
-        """By session the settings that are best on all others; {} where there are none."""
+        """By session the settings that are best on all others; {} where there are no others."""
         names = list(dict.fromkeys(session for session, _, _ in self.rows))
         return {left_out: max(GRID, key=lambda settings: self._worth(left_out, settings))
                 for left_out in names if len(names) > 1}

@@ -36,7 +36,7 @@ class Mean:
     count: int = 0
 
     def add(self, value: float | None) -> None:
-        """One more step; None is none."""
+        """Take in one step; None means that it had nothing to measure."""
         if value is not None:
             self.total += value
             self.count += 1

@@ -63,7 +63,7 @@ TOOLS = ({"name": "read_result"}, {"name": "recall"})
 
 
 class NoShelf:
-    """Keeps nothing: what is put away here is in the history anyway."""
+    """Keeps nothing: all that a strategy hands it is in the history anyway."""
 
     def put(self, index: int, text: str) -> None:
         """Nothing to keep."""

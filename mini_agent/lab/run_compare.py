@@ -1,7 +1,7 @@
 """Milestone 6: the command `compare`, from its options to its outputs.
 
 An interrupt keeps the sessions that are done: they are printed as ever, and the exit
-status is 130. A share (`--shard`) is JSON with all that came of its files; `--merge`
+status is 130. A share (`--shard`) is JSON with all results of its files; `--merge`
 makes of all shares what one call would have made.
 """
 

@@ -29,7 +29,7 @@ _CHILD = ("child", "status", "steps", "peak_tokens", "sent_tokens")
 def show_trace(trace: Trace, place: str) -> Iterator[str]:
     """The lines about a whole run: a row a step, with its compressions and sub-agents.
 
-    Raises `TraceError` for a record that has not what its kind has to have.
+    Raises `TraceError` for a record without what its kind has to have.
     """
     for start in trace.events("run_start"):
         policy = json.dumps(start["policy"], ensure_ascii=False) if start.get("policy") else ""

@@ -52,7 +52,7 @@ _WEIGHTS = ("policy", "far", "in context", "cost", "summary", "over", "laws", "b
 
 
 def session_table(result: Result, columns: int | None = None) -> Iterator[str]:
-    """The lines that tell of one session: a head, a table a window, where each fact is.
+    """The lines about one session: a head, a table for each window, where each fact is.
 
     `columns` of the terminal; without any nothing is left out.
     """
@@ -83,7 +83,7 @@ def _table(head: Sequence[str], weights: Sequence[str], rows: Sequence[Row],
 
 
 def _left_out(table: Table) -> Iterator[str]:
-    """Which columns a terminal has no room for, and how they can be had."""
+    """Which columns a terminal has no room for, and where they are shown."""
     if table.left_out:
         yield ""
         yield f"(a file or a pipe also gets: {', '.join(table.left_out)})"

@@ -107,7 +107,7 @@ def _resume(options: argparse.Namespace) -> int:
 
 
 def _once(wiring: Wiring, open_: Callable[[], Any], options: argparse.Namespace) -> int:
-    """One request; what came of it is the exit status."""
+    """One request; how it ended is the exit status."""
     session = open_()
     outcome = session.finish(session.turn(options.request))
     if outcome.done:

@@ -1,4 +1,4 @@
-"""Milestone 5: where a model is to be had, and what may be told of it.
+"""Milestone 5: where a model can be reached, and what of that may be shown.
 
 The key is known here and shown nowhere: `hide` takes it out of whatever comes
 back from the endpoint, before anybody reads it.

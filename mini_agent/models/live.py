@@ -105,7 +105,7 @@ class LiveModel:
                  on_summary: Spent | None = None, recipe: Mapping[str, Any] | None = None) -> None:
         self.http, self.wire, self.options, self.on_text = http, wire, options, on_text
         self._texts, self._on_summary, self._recipe = texts, on_summary, recipe or {}
-        self._window = options.window  # or what a refusal has told of it
+        self._window = options.window  # or what a refusal has said it is
 
     def complete(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Reply:
         """The endpoint's answer. Raises `EndpointError` or `PromptTooLongError`."""

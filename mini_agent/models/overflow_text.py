@@ -104,7 +104,7 @@ LONGEST = 20_000  # characters of an error that are looked at
 
 
 def overflow(text: str) -> Overflow | None:
-    """The numbers of an overflow, or None where `text` tells of something else."""
+    """The numbers of an overflow, or None where `text` is about something else."""
     text = text[:LONGEST]
     if NEVER.search(text):
         return None

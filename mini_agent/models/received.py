@@ -1,7 +1,7 @@
 """Milestone 5: what a model has said, as it may enter the history.
 
 Answers come in pieces, and not every server keeps to the form: arguments inside a
-string, calls sent twice, numbers that are none. Both adapters take them in with this.
+string, calls sent twice, counts that are not numbers. Both adapters take them in here.
 """
 
 from __future__ import annotations
@@ -57,5 +57,5 @@ def joined(parts: Sequence[str]) -> str:
 
 
 def count(value: Any) -> int:
-    """A number of tokens; what is none, or more than anybody can have sent, is 0."""
+    """A number of tokens; anything else, or more than anybody can have sent, is 0."""
     return value if type(value) is int and 0 < value <= MOST_TOKENS else 0

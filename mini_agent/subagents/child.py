@@ -88,7 +88,7 @@ def main(attached: bool) -> int:
 
 
 def read_request(line: bytes) -> dict[str, Any]:
-    """The request in a line. `UsageError` where it is none."""
+    """The request in a line. `UsageError` where the line is not one."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:

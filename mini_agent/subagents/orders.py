@@ -2,8 +2,8 @@
 
 An order is made of the arguments of `delegate` and held against what the parent itself
 has: no tool that it lacks, no path that it may not write, no more than the budget that
-it can give. What a child has not been given is not there for it; nothing is forbidden
-to it by words alone. What this module leaves out: running it (`crew.py`).
+it can give. What a child has not been given does not exist for it; nothing is
+forbidden by words alone. What this module leaves out: running it (`crew.py`).
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def _has_blocks(messages: list[dict[str, Any]]) -> bool:
 
 
 def _request(value: Any) -> dict[str, Any]:
-    """The body of a recorded call, {} if the value is none."""
+    """The body of a recorded call, {} if the value is not one."""
     request = dict_of(dict_of(value).get("request"))
     body = dict_of(request.get("body")) or request
     response = dict_of(dict_of(value).get("response"))

@@ -50,7 +50,7 @@ class OpenAIChat:
 
 
 def _langchain(document: Document) -> list[dict[str, Any]]:
-    """The messages of a LangChain dump in the chat form, [] if it is none."""
+    """The messages of a LangChain dump in the chat form, [] if it is not one."""
     value = document.value
     items = dicts_of(value if isinstance(value, list) else dict_of(value).get("messages"))
     made: list[dict[str, Any]] = []
