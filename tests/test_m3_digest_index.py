@@ -11,7 +11,7 @@ from mini_agent.compression.admission import Pieces, common_size
 from mini_agent.compression.chances import (CHANCES, PLAIN_CHANCE, QUOTES, RARE, SHARE, Worths,
                                             word_rarities, worth)
 from mini_agent.compression.chronicle import Chronicle, Work
-from mini_agent.compression.coverage import REACH, USED, candidates, choose
+from mini_agent.compression.coverage import REACH, USED, candidates, filling, ranked_lines
 from mini_agent.compression.index import HistoryIndex, HistoryLine
 from mini_agent.compression.units import (BARE, DEFINITION, FAULT, IMPORT, MAX_CHARS, PLAIN,
                                           kind_of, unit_spans, telling, units)
@@ -183,12 +183,12 @@ class Choice(unittest.TestCase):
         index, _ = made("use alpha_one and beta_two now", "use alpha_one and beta_two then",
                         "and only gamma_three")
         lines = index.known.values()
-        self.assertEqual([line.text for line in choose(index, lines, (), 1_000)],
+        self.assertEqual([line.text for line in ranked_lines(index, lines, ())],
                          ["use alpha_one and beta_two now", "and only gamma_three"])
-        again = choose(index, lines, (), 1_000, coverage=False)
+        again = list(ranked_lines(index, lines, (), coverage=False))
         self.assertEqual(again[1].text, "use alpha_one and beta_two then")
         held = [index.names.index(name) for name in ("alpha_one", "beta_two")]
-        self.assertEqual(choose(index, lines, held, 1_000)[0].text, "and only gamma_three")
+        self.assertEqual(next(ranked_lines(index, lines, held)).text, "and only gamma_three")
 
     def test_a_word_is_kept_where_it_can_be_seen_what_it_is(self) -> None:
         """A path before another argument does not stand in for the line that tells of it."""
@@ -196,7 +196,7 @@ class Choice(unittest.TestCase):
         index = HistoryIndex([edit, tool_result("c", "edit", "Changed src/a.py as asked."),
                               assistant("src/a.py\nwhat now?")]).grow()
         lines = candidates(index, [0, 1, 2], 100)
-        self.assertEqual(choose(index, lines, (), 100)[0].text,
+        self.assertEqual(next(ranked_lines(index, lines, ())).text,
                          "Changed src/a.py as asked.")
         self.assertEqual(index.home[index.names.index("src/a.py")].text,
                          "Changed src/a.py as asked.")
@@ -206,7 +206,7 @@ class Choice(unittest.TestCase):
         for seed in range(20):
             index = HistoryIndex(session(25, seed)).grow()
             lines = candidates(index, list(range(len(index))), 10_000)
-            self.assertEqual(choose(index, lines, (), 600, heading=0),
+            self.assertEqual(list(filling(ranked_lines(index, lines, (), heading=0), 600)),
                              self.greedy(index, lines, 600))
 
     @staticmethod

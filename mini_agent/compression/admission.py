@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from ..texts import Texts
 from ..words import rows_of
-from .coverage import choose
+from .coverage import filling, ranked_lines
 from .index import HistoryIndex, HistoryLine
 from .scene import Scene
 from .shrink import error_code, shorten, unfrozen
@@ -129,7 +129,7 @@ class Pieces:
             places.setdefault(line, at)
         count = len(self._spans)
         ends = [*range(min(ENDS, count)), *range(max(0, count - ENDS), count)]
-        chosen = choose(self._index, places, (), room, heading=0)
+        chosen = filling(ranked_lines(self._index, places, (), heading=0), room)
         return list(dict.fromkeys([*ends, *(places[line] for line in chosen)]))
 
     def render(self, best: Iterable[int], texts: Texts) -> tuple[str, int, int]:

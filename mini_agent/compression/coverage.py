@@ -27,23 +27,6 @@ REACH = 4      # the newest lines are looked at up to this many times the room
 USED = 2_000   # words used last, whose lines are looked at wherever they stand
 
 
-def choose(index: HistoryIndex, lines: Collection[HistoryLine], held: Iterable[int],
-           room: float, *, value: str = "chances", coverage: bool = True,
-           heading: int = HEADING) -> list[HistoryLine]:
-    """The best of these lines, in the order of `ranked_lines`: about `room` tokens together with
-    the headings of their messages."""
-    chosen: list[HistoryLine] = []
-    opened: set[int] = set()
-    if room > 0:
-        for line in ranked_lines(index, lines, held, value=value, coverage=coverage, heading=heading):
-            chosen.append(line)
-            room -= line.cost + heading * (line.last not in opened)
-            opened.add(line.last)
-            if room <= 0:
-                break
-    return chosen
-
-
 def ranked_lines(index: HistoryIndex, lines: Collection[HistoryLine], held: Iterable[int], *,
                  value: str = "chances", coverage: bool = True, heading: int = HEADING,
                  ) -> Iterator[HistoryLine]:
@@ -82,6 +65,13 @@ def ranked_lines(index: HistoryIndex, lines: Collection[HistoryLine], held: Iter
         opened.add(line.last)
         for word in line.shows if coverage else ():
             worths[word] = 0
+
+
+def filling(ranked: Iterator[HistoryLine], room: float) -> Iterator[HistoryLine]:
+    """The first lines of a ranking, until they fill `room` tokens."""
+    while room > 0 and (line := next(ranked, None)) is not None:
+        room -= line.cost
+        yield line
 
 
 def candidates(index: HistoryIndex, covered: Sequence[int], room: float) -> list[HistoryLine]:
