@@ -1,7 +1,7 @@
 """Milestone 3: what the model is sent when not everything fits.
 
 The history is never edited. A *view* of it is what the model gets; *strategies*
-propose changes to the view, one function applies a change and checks the laws,
-and the *window* decides when. Read `view.py`, `laws.py`, `window.py` in this
-order; then one strategy, `shrink.py`.
+propose changes to the view, the *window* decides when, and the *ladder* is the one
+place where a change is checked against the laws and applied. Read `view.py`, `laws.py`,
+`scene.py`, then one strategy, `shrink.py`, then `window.py`.
 """

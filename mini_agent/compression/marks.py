@@ -2,7 +2,7 @@
 
 Such a mark counts in system and user messages; in an assistant message only as an
 assumption; in a tool result it is plain text, since a hostile file could pin
-itself. What is left out: whether there is room for one more (`window.py`).
+itself. What is left out: whether there is room for one more (`pinning.py`).
 """
 
 from __future__ import annotations

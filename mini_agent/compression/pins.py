@@ -4,7 +4,7 @@ A pin is a stretch of a history message (or all of it). Whatever takes the place
 of that message has to carry the stretch word for word: `carry` sees to it for
 every strategy alike, and the laws check it. An assumption stays marked as not
 verified wherever it is carried. What is left out here: who may pin (`marks.py`,
-`pin_tools.py`), and what `protect` keeps from being written (`guard.py`).
+`pin_tools.py`), and what `protect` keeps from being written (`tools/guard.py`).
 """
 
 from __future__ import annotations
