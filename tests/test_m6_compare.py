@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
-from mini_agent.errors import UsageError
+from mini_agent.errors import LawError, UsageError
 from mini_agent.lab import compare as compare_module, processes, run_compare
 from mini_agent.lab.bounds import FAILURES, Bounds
 from mini_agent.lab.measures import KEYS
@@ -376,6 +376,24 @@ class InterruptTest(unittest.TestCase):
                 self.assertIn("--jobs: a process that read sessions was killed; give fewer", err)
                 self.assertEqual([], multiprocessing.active_children())
 
+    def test_what_a_process_raises_is_one_line(self):
+        """No traceback, and not called killed: the file, what happened, and what may help."""
+        for call, name, raised, status, said in (
+                (QUICK, "file_results", _stumbles, 1,
+                 r"\Amini-agent: \S+\.json\w*: KeyError in test_m6_compare\.py, line \d+: 'view'; "
+                 r"this is a fault of mini-agent; --jobs 1 shows all of it\n\Z"),
+                (ONE_FILE, "_replayed", _stumbles, 1, r": KeyError in "),
+                (QUICK, "file_results", _refuses, 2, r"\Amini-agent: a\.json: no good; give b\n\Z"),
+                (QUICK, "file_results", _breaks_a_law, 1,
+                 r"\Amini-agent: \S+: law 3: grown; see there\n\Z"),
+                (QUICK, "file_results", _has_no_room, 1,
+                 r"\Amini-agent: there is not enough memory for this\n\Z")):
+            with self.subTest(raised), mock.patch.object(compare_module, name, raised):
+                found, out, err = mini_agent(*call, "--jobs", "2")
+                self.assertEqual((status, ""), (found, out))
+                self.assertRegex(err, said)
+                self.assertEqual([], multiprocessing.active_children())
+
     def test_an_interrupt_while_results_come_in_ends_at_once(self):
         """Half of them are in the pipe: nobody waits for the rest."""
         def press(done):
@@ -387,6 +405,26 @@ class InterruptTest(unittest.TestCase):
                 list(compare_module.compare([replace(first, name="first"), *others],
                                             compare_module.Plan((), ()), 3, press))
         self.assertEqual([], multiprocessing.active_children())
+
+
+def _stumbles(*_):
+    """A worker with a fault of ours."""
+    return {}["view"]
+
+
+def _refuses(*_):
+    """A worker that finds a user's mistake."""
+    raise UsageError("no good", place="a.json", remedy="give b")
+
+
+def _breaks_a_law(*_):
+    """A worker with an error that cannot be made again from its arguments."""
+    raise LawError(3, "grown", remedy="see there")
+
+
+def _has_no_room(*_):
+    """A worker for which there is no memory, and which lives to tell."""
+    raise MemoryError
 
 
 def _dies(*_):

@@ -23,7 +23,7 @@ from .extremes import check_names, lab_policy
 from .halves import second_half
 from .measures import Tally
 from .pagedata import Film, page_session
-from .processes import side_by_side
+from .processes import Piece, side_by_side
 from .recording import Recording
 from .replay import Trial, replay
 from .sessions import LogSession, open_sessions
@@ -97,8 +97,8 @@ def _in_parts(jobs: int, sessions: Sequence[LogSession], source: Source, plan: P
     parts = [replace(plan, policies=plan.names[at::jobs])
              for at in range(min(jobs, len(plan.names)))]
     done: list[list[Result]] = []
-    for results in side_by_side([partial(_replayed, sessions, source, part) for part in parts],
-                                jobs):
+    for results in side_by_side([Piece(source.path, partial(
+            _replayed, sessions, source, part)) for part in parts], jobs):
         done.append(results)
         progress(len(done) / len(parts))
     return [_joined(results, parts, plan) for results in zip(*done, strict=True)]
@@ -187,7 +187,7 @@ def compare(sources: Sequence[Source], plan: Plan, jobs: int = 1,
                          remedy="give 1 or more")
     done = 0
     if jobs > 1 and len(sources) > 1:
-        work = [partial(file_results, source, plan) for source in sources]
+        work = [Piece(source.path, partial(file_results, source, plan)) for source in sources]
         for source, results in zip(sources, side_by_side(work, jobs)):
             yield from results
             done += source.size

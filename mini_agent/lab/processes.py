@@ -1,28 +1,37 @@
 """Milestone 6: pieces of work side by side, each in a process of its own.
 
 What a piece comes to passes through a pipe of its own, so that a process can be killed
-at any byte of it and only that piece is known to be lost. What this module leaves out:
-what the pieces are (`compare.py`).
+at any byte of it and only that piece is known to be lost. What went wrong in a piece
+comes the same way and is raised here. What this module leaves out: what the pieces are
+(`compare.py`).
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import signal
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from ..errors import UsageError
+from ..errors import MiniAgentError, UsageError
 
-Piece = Callable[[], list[Any]]
+
+class Piece(NamedTuple):
+    """A piece of work, and where it is done: the file that it reads."""
+
+    place: str
+    work: Callable[[], list[Any]]
 
 
 def side_by_side(pieces: Sequence[Piece], jobs: int) -> Iterator[list[Any]]:
     """What each piece comes to, in their order; `jobs` processes at a time.
 
-    Whoever ends early ends them all. Raises `UsageError` where one was killed.
+    Whoever ends early ends them all. Raises `UsageError` where one was killed, and what
+    one of them has raised, as `_told` makes it fit for the way.
     """
     waiting = list(enumerate(pieces))[::-1]
     running: dict[Connection, tuple[int, BaseProcess]] = {}
@@ -59,13 +68,33 @@ def _begin(piece: Piece) -> tuple[Connection, BaseProcess]:
 def _received(reader: Connection, jobs: int) -> list[Any]:
     """What came through a pipe; `UsageError` where nothing did, or half of it."""
     try:
-        results: list[Any] = reader.recv()
+        come: list[Any] | Exception = reader.recv()
     except (EOFError, OSError) as error:
         raise UsageError("a process that read sessions was killed", place="--jobs", value=jobs,
                          remedy="give fewer jobs, so that there is enough memory") from error
-    return results
+    if isinstance(come, Exception):
+        raise come
+    return come
 
 
 def _work(writer: Connection, piece: Piece) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
-    writer.send(piece())
+    come: list[Any] | Exception
+    try:
+        come = piece.work()
+    except Exception as error:  # of whatever kind: nobody but the parent can tell it
+        come = _told(error, piece.place)
+    writer.send(come)
+
+
+def _told(error: Exception, place: str) -> Exception:
+    """An error that passes through a pipe and makes one line, also where it is a fault of ours."""
+    if isinstance(error, (OSError, MemoryError)):
+        return error
+    if isinstance(error, MiniAgentError):
+        kind = UsageError if isinstance(error, UsageError) else MiniAgentError
+        return kind(error.message, place=error.place or place, remedy=error.remedy)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return MiniAgentError(
+        f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}: {error}",
+        place=place, remedy="this is a fault of mini-agent; --jobs 1 shows all of it")
