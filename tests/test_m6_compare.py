@@ -18,7 +18,7 @@ from pathlib import Path
 from unittest import mock
 
 from mini_agent.errors import LawError, UsageError
-from mini_agent.lab import compare as compare_module, processes, run_compare
+from mini_agent.lab import compare as compare_module, pagesize, processes, run_compare
 from mini_agent.lab.bounds import FAILURES, Bounds
 from mini_agent.lab.measures import KEYS
 from mini_agent.lab.progress import ProgressLine
@@ -151,6 +151,9 @@ class SameBytesTest(unittest.TestCase):
         for more in ((), ("--jobs", "4")):
             self.assertEqual(0, mini_agent(*call, *more, "--html", page)[0])
             pages.append(page.read_bytes())
+        one, several = (self.tight_page(page, *ONE_FILE[:-1], "1200", "--fact", "edit_file", *more)
+                        for more in ((), ("--jobs", "3")))
+        self.assertTrue(one == several)
         shares = [folder / "1", folder / "2"]
         for number, share in enumerate(shares, 1):
             share.write_text(mini_agent(*call, "--shard", f"{number}/2", "--html", page)[1],
@@ -162,6 +165,14 @@ class SameBytesTest(unittest.TestCase):
         share = folder / "plain"
         share.write_text(mini_agent(*call, "--shard", "1/1")[1], encoding="utf-8")
         self.assertEqual(2, mini_agent("compare", "--merge", share, "--html", page)[0])
+
+    def tight_page(self, path, *call):
+        """The bytes of the page of a call, where not all of its changes have room."""
+        with mock.patch.object(pagesize, "CHANGES", 20_000):
+            self.assertEqual(0, mini_agent(*call, "--html", path)[0])
+        text = path.read_bytes()
+        self.assertTrue(b"left out for their size: the windows " in text)
+        return text
 
     def test_policy_files_are_called_as_they_were_asked_for(self):
         """In rows, page and runs alike; two with one name inside, or that of another policy, or

@@ -96,8 +96,8 @@ def _add_compare(commands: Any, add: Add) -> None:
     parser.add_argument("--html", metavar="PAGE", help="write a page of one file "
                         "(with --shard: keep what the page of --merge needs)")
     parser.add_argument("--jobs", type=int, default=1, metavar="N",
-                        help="processes: each works on a file, or, without --html, on some of "
-                        "the policies of a single file (default: %(default)s)")
+                        help="processes: each works on a file, or on some of the policies of a "
+                        "single file (default: %(default)s)")
     parser.add_argument("--shard", metavar="K/N",
                         help="compare share K of N of the files; print it as JSON, for --merge")
     parser.add_argument("--merge", nargs="+", metavar="SHARE",

@@ -23,6 +23,7 @@ from .extremes import check_names, lab_policy
 from .halves import second_half
 from .measures import Tally
 from .pagedata import Film, page_session
+from .pagesize import with_changes_that_fit
 from .processes import Piece, side_by_side
 from .recording import Recording
 from .replay import Trial, replay
@@ -64,6 +65,11 @@ class Plan:
         """The policies in the order of the rows: the baseline first, each once."""
         return tuple(dict.fromkeys((BASELINE, *self.policies)))
 
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """The windows that are replayed: those asked for, and behind them those of a page."""
+        return self.windows + (self.grid if self.page else ())
+
 
 def file_results(source: Source, plan: Plan, progress: Progress = lambda _: None,
                  jobs: int = 1) -> list[Result]:
@@ -72,8 +78,7 @@ def file_results(source: Source, plan: Plan, progress: Progress = lambda _: None
     A result has `at` (the number of its source), `session`, and `error` or else `rows`,
     `breaks` (policies that break laws by their own account), `notes` (sentences), `calls`,
     `tokens` and `head` (of the session, in tokens), `missed` and `page`. `progress` gets
-    the share of the file that is done, 0 to 1. `jobs` processes share the policies; a
-    page is always made by one.
+    the share of the file that is done, 0 to 1. `jobs` processes share the policies.
     """
     try:
         sessions = open_sessions(source.path, partial(
@@ -81,8 +86,11 @@ def file_results(source: Source, plan: Plan, progress: Progress = lambda _: None
     except MiniAgentError as error:
         return [{"at": source.at, "session": source.name, "error": str(error),
                  "asked": source.asked}]
-    replayed = _replayed if jobs == 1 or plan.page else partial(_in_parts, jobs)
-    return replayed(sessions, source, plan, progress)
+    replayed = _replayed if jobs == 1 else partial(_in_parts, jobs)
+    results = replayed(sessions, source, plan, progress)
+    for result in results if plan.page else ():
+        result["page"] = with_changes_that_fit(result["page"], plan.windows)
+    return results
 
 
 def _replayed(sessions: Sequence[LogSession], source: Source, plan: Plan,
@@ -106,9 +114,12 @@ def _in_parts(jobs: int, sessions: Sequence[LogSession], source: Source, plan: P
 
 def _joined(results: Sequence[Result], parts: Sequence[Plan], plan: Plan) -> Result:
     """The result of a session from those of its parts, as if it had been replayed whole."""
-    rows, missed = dict[tuple[int, str], Any](), dict[tuple[int, str], list[Any]]()
+    rows, runs = dict[tuple[int, str], Any](), dict[tuple[int, str], Any]()
+    missed = dict[tuple[int, str], list[Any]]()
     for result, part in zip(results, parts, strict=True):
         rows |= zip(product(part.windows, part.names), result["rows"], strict=True)
+        if plan.page:
+            runs |= zip(product(part.shown, part.names), result["page"]["runs"], strict=True)
         for found in result["missed"]:
             missed.setdefault((found[1], found[0]), []).append(found)
     return results[0] | {
@@ -116,7 +127,9 @@ def _joined(results: Sequence[Result], parts: Sequence[Plan], plan: Plan) -> Res
         "breaks": [name for name in plan.names
                    if any(name in result["breaks"] for result in results)],
         "missed": list(chain.from_iterable(
-            missed.get(key, ()) for key in product(plan.windows, plan.policies)))}
+            missed.get(key, ()) for key in product(plan.windows, plan.policies))),
+        "page": {**results[0]["page"], "runs": [
+            runs[key] for key in product(plan.shown, plan.names)]} if plan.page else None}
 
 
 def _part(progress: Progress, at: int, parts: int) -> Progress:
@@ -129,7 +142,7 @@ def result_of(session: LogSession, source: Source, plan: Plan, progress: Progres
     messages = second_half(session.messages) if plan.half else session.messages
     recording = Recording(name, session.format, messages, estimator(plan.estimator))
     tallies, films, trials = {}, [], []
-    for window in (*plan.windows, *(plan.grid if plan.page else ())):
+    for window in plan.shown:
         for policy_name in plan.names:
             policy = lab_policy(policy_name, recording)
             tally = tallies[window, policy_name] = Tally(
@@ -150,7 +163,7 @@ def result_of(session: LogSession, source: Source, plan: Plan, progress: Progres
             "head": recording.head, "missed": [
                 [policy, window, *missed] for window in plan.windows for policy in plan.policies
                 for missed in tallies[window, policy].missed],
-            "page": page_session(recording, films, plan.windows, notes) if plan.page else None}
+            "page": page_session(recording, films, plan.shown, notes) if plan.page else None}
 
 
 def notes_of(session: LogSession, recording: Recording) -> list[str]:

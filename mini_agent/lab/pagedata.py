@@ -58,14 +58,13 @@ and no entry of it stands for is `dropped`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..messages import Message, arguments_text, calls_of, groups
 from ..words import rows_of
 from .measures import Tally
-from .pagesize import CUT, SESSIONS, Data, cut_for, size_of, windows_that_fit, with_fewer_windows
+from .pagesize import CUT, SESSIONS, Data, cut_for, size_of, with_fewer_windows
 from .recording import Recording
 from .replay import Moment, Trial
 from .summary import summarise
@@ -92,7 +91,6 @@ class Film:
         self._missing: list[list[int]] = []
         self._changes: list[Data] = []
         self._layers: dict[str, Data] = {}
-        self.size = 0
 
     def __call__(self, moment: Moment) -> None:
         """Keep one step."""
@@ -108,7 +106,6 @@ class Film:
         payload = record["payload"]
         if record["event"] == "context_compression":
             self._changes.append(_change(payload))
-            self.size += len(json.dumps(self._changes[-1], ensure_ascii=False))
             layer = self._layer(payload["strategy"])
             layer["changes"] += 1
             layer["saved"] += payload["before_tokens"] - payload["after_tokens"]
@@ -131,11 +128,6 @@ class Film:
                 "facts": {probe.fact: [list(state) for state in probe.states]
                           for probe in self._tally.probes}}
 
-    @property
-    def window(self) -> int:
-        """The window of the trial, in tokens."""
-        return self._trial.size
-
 
 def _change(payload: Mapping[str, Any]) -> Data:
     inserts = [[item["at"], {**_message(item["message"], CUT), "tokens": item["tokens"],
@@ -154,20 +146,14 @@ def _message(message: Message, cut: int) -> Data:
             "chars": len(text), "calls": [[name, said[:cut], len(said)] for name, said in calls]}
 
 
-def page_session(recording: Recording, films: Sequence[Film], asked: Sequence[int],
+def page_session(recording: Recording, films: Sequence[Film], windows: Sequence[int],
                  notes: Sequence[str]) -> Data:
-    """One of the `sessions`, with the windows whose changes fit, those `asked` for first."""
-    sizes: dict[int, int] = {}
-    for film in films:
-        sizes[film.window] = sizes.get(film.window, 0) + film.size
-    windows, left_out = windows_that_fit(sizes, asked)
-    said = [f"left out for their size: the windows {', '.join(map(str, left_out))}"
-            ] if left_out else []
+    """One of the `sessions`, whole: `films` are of all its `windows`."""
     return {"session": recording.name, "format": recording.format,
-            "language": recording.language, "notes": [*notes, *said],
-            "windows": sorted(windows), "messages": _history(recording),
+            "language": recording.language, "notes": list(notes),
+            "windows": sorted(set(windows)), "messages": _history(recording),
             "steps": [call.start for call in recording.calls],
-            "runs": [film.data() for film in films if film.window in windows]}
+            "runs": [film.data() for film in films]}
 
 
 def _history(recording: Recording) -> list[Data]:

@@ -7,7 +7,7 @@ sessions have their row in the table only. The page says each of it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 CUT = 1_000            # characters of a text that the page holds
@@ -17,12 +17,13 @@ SESSIONS = 2_300_000   # characters of all sessions of a page, as JSON
 Data = dict[str, Any]
 
 
-def windows_that_fit(sizes: Mapping[int, int], asked: Sequence[int]) -> tuple[set[int], list[int]]:
-    """(kept, left out) of windows whose changes have these sizes, with `CHANGES` for all.
+def with_changes_that_fit(page: Data, asked: Sequence[int]) -> Data:
+    """A session of a page, its changes in `CHANGES` characters.
 
-    Those that were not `asked` for are left out first, then those asked for, the last
+    Windows that were not `asked` for are left out first, then those asked for, the last
     first; one is always kept.
     """
+    sizes = _sizes(page, lambda run: sum(map(size_of, run["changes"])))
     room = CHANGES
     kept: set[int] = set()
     for window in dict.fromkeys((*asked, *sizes)):
@@ -30,7 +31,7 @@ def windows_that_fit(sizes: Mapping[int, int], asked: Sequence[int]) -> tuple[se
             continue
         kept.add(window)
         room -= sizes[window]
-    return kept, sorted(set(sizes) - kept)
+    return _without(page, set(sizes) - kept, "their size")
 
 
 def cut_for(sizes: Iterable[int]) -> int:
@@ -45,9 +46,7 @@ def cut_for(sizes: Iterable[int]) -> int:
 def with_fewer_windows(page: Data, asked: set[int], room: int) -> Data:
     """A session of a page in `room` characters, if that is possible with what was asked for;
     what is farthest from it is left out first."""
-    sizes: dict[int, int] = {}
-    for run in page["runs"]:
-        sizes[run["window"]] = sizes.get(run["window"], 0) + size_of(run)
+    sizes = _sizes(page, size_of)
     more = size_of(page) - room
     gone: set[int] = set()
     for window in sorted(set(sizes) - asked, key=lambda window: (
@@ -56,7 +55,19 @@ def with_fewer_windows(page: Data, asked: set[int], room: int) -> Data:
             break
         gone.add(window)
         more -= sizes[window]
-    said = [f"left out for the size of the page: the windows {', '.join(map(str, sorted(gone)))}"]
+    return _without(page, gone, "the size of the page")
+
+
+def _sizes(page: Data, size: Callable[[Data], int]) -> dict[int, int]:
+    """By window the sizes of its runs together."""
+    sizes: dict[int, int] = {}
+    for run in page["runs"]:
+        sizes[run["window"]] = sizes.get(run["window"], 0) + size(run)
+    return sizes
+
+
+def _without(page: Data, gone: set[int], cause: str) -> Data:
+    said = [f"left out for {cause}: the windows {', '.join(map(str, sorted(gone)))}"]
     return page if not gone else {
         **page, "notes": page["notes"] + said,
         "windows": [window for window in page["windows"] if window not in gone],
