@@ -65,7 +65,7 @@ class Narrator:
 
     def _tool_call(self, payload: Mapping[str, Any]) -> None:
         self._since = self._clock()
-        self._row("call", f"{payload['name']} {brief(payload['arguments'])}", "bold")
+        self._row("call", f"{payload['name']} {arguments_line(payload['arguments'])}", "bold")
 
     def _tool_result(self, payload: Mapping[str, Any]) -> None:
         took = "" if self._since is None else f", {max(0.0, self._clock() - self._since):.1f} s"
@@ -91,7 +91,7 @@ class Narrator:
         self._row("alarm", "interrupted", "red")
 
 
-def brief(arguments: Mapping[str, Any]) -> str:
+def arguments_line(arguments: Mapping[str, Any]) -> str:
     """The arguments of a call in one line: a single text as it is, more by name."""
     values = list(arguments.values())
     if len(values) == 1 and isinstance(values[0], str):

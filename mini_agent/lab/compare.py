@@ -24,7 +24,7 @@ from .halves import second_half
 from .measures import Tally
 from .pagedata import Film, page_session
 from .pagesize import with_changes_that_fit
-from .processes import Piece, side_by_side
+from .processes import Errand, side_by_side
 from .recording import Recording
 from .replay import Trial, replay
 from .sessions import LogSession, open_sessions
@@ -105,7 +105,7 @@ def _in_parts(jobs: int, sessions: Sequence[LogSession], source: Source, plan: P
     parts = [replace(plan, policies=plan.names[at::jobs])
              for at in range(min(jobs, len(plan.names)))]
     done: list[list[Result]] = []
-    for results in side_by_side([Piece(source.path, partial(
+    for results in side_by_side([Errand(source.path, partial(
             _replayed, sessions, source, part)) for part in parts], jobs):
         done.append(results)
         progress(len(done) / len(parts))
@@ -200,7 +200,7 @@ def compare(sources: Sequence[Source], plan: Plan, jobs: int = 1,
                          remedy="give 1 or more")
     done = 0
     if jobs > 1 and len(sources) > 1:
-        work = [Piece(source.path, partial(file_results, source, plan)) for source in sources]
+        work = [Errand(source.path, partial(file_results, source, plan)) for source in sources]
         for source, results in zip(sources, side_by_side(work, jobs)):
             yield from results
             done += source.size

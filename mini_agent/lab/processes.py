@@ -20,24 +20,24 @@ from typing import Any, NamedTuple
 from ..errors import MiniAgentError, UsageError
 
 
-class Piece(NamedTuple):
+class Errand(NamedTuple):
     """A piece of work, and where it is done: the file that it reads."""
 
     place: str
-    work: Callable[[], list[Any]]
+    do: Callable[[], list[Any]]
 
 
-def side_by_side(pieces: Sequence[Piece], jobs: int) -> Iterator[list[Any]]:
-    """What each piece comes to, in their order; `jobs` processes at a time.
+def side_by_side(errands: Sequence[Errand], jobs: int) -> Iterator[list[Any]]:
+    """What each errand comes to, in their order; `jobs` processes at a time.
 
     Whoever ends early ends them all. Raises `UsageError` where one was killed, and what
     one of them has raised, as `_told` makes it fit for the way.
     """
-    waiting = list(enumerate(pieces))[::-1]
+    waiting = list(enumerate(errands))[::-1]
     running: dict[Connection, tuple[int, BaseProcess]] = {}
     ready: dict[int, list[Any]] = {}
     try:
-        for at in range(len(pieces)):
+        for at in range(len(errands)):
             while at not in ready:
                 while waiting and len(running) < jobs:
                     number, following = waiting.pop()
@@ -56,10 +56,10 @@ def side_by_side(pieces: Sequence[Piece], jobs: int) -> Iterator[list[Any]]:
             reader.close()
 
 
-def _begin(piece: Piece) -> tuple[Connection, BaseProcess]:
-    """A process that works on a piece, and what it comes to comes through."""
+def _begin(errand: Errand) -> tuple[Connection, BaseProcess]:
+    """A process on this errand, and what it comes to comes through."""
     reader, writer = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.Process(target=_work, args=(writer, piece), daemon=True)
+    process = multiprocessing.Process(target=_work, args=(writer, errand), daemon=True)
     process.start()
     writer.close()  # so that its end is the end of all that can come
     return reader, process
@@ -77,13 +77,13 @@ def _received(reader: Connection, jobs: int) -> list[Any]:
     return come
 
 
-def _work(writer: Connection, piece: Piece) -> None:
+def _work(writer: Connection, errand: Errand) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
     come: list[Any] | Exception
     try:
-        come = piece.work()
+        come = errand.do()
     except Exception as error:  # of whatever kind: nobody but the parent can tell it
-        come = _told(error, piece.place)
+        come = _told(error, errand.place)
     writer.send(come)
 
 
