@@ -52,9 +52,9 @@ def access(call: Call) -> str:
     return CHANGED if words & _CHANGES else READ if words & _READS else ""
 
 
-def described(name: str, made: Call | None) -> str:
+def described(name: str, call: Call | None) -> str:
     """A tool and what it was called for: its telling argument, on one line."""
-    arguments = made["arguments"] if made else {}
+    arguments = call["arguments"] if call else {}
     known = [arguments[key] for key in _TELLING if key in arguments]
     values = [value for value in [*known, *arguments.values()] if isinstance(value, (str, int))]
     about = " ".join(str(values[0]).split()) if values else ""

@@ -34,9 +34,9 @@ def malformed(message: Any) -> str:
     calls = message.get("tool_calls", [])
     wanted += [("tool_calls", calls, list), ("error", message.get("error", {}), dict),
                ("opaque", message.get("opaque", {}), dict)]
-    for made in calls if isinstance(calls, list) else ():
-        made = made if isinstance(made, dict) else {}
-        wanted += [(f"a call's {key}", made.get(key), kind)
+    for call in calls if isinstance(calls, list) else ():
+        call = call if isinstance(call, dict) else {}
+        wanted += [(f"a call's {key}", call.get(key), kind)
                    for key, kind in (("id", str), ("name", str), ("arguments", dict))]
     error = message.get("error", {})
     wanted += [(f"error.{key}", value, str) for key, value in (
@@ -63,18 +63,18 @@ def lint_message(message: Mapping[str, Any], ids: set[str], first: bool) -> Iter
         yield "transcript", "an assistant message with neither text nor calls"
     if len(content) > TOO_LARGE:
         yield "transcript", f"{len(content)} characters in one message"
-    for made in calls_of(message):
-        yield from _lint_call(made, ids)
+    for call in calls_of(message):
+        yield from _lint_call(call, ids)
 
 
-def _lint_call(made: Mapping[str, Any], ids: set[str]) -> Iterator[Fault]:
-    if made["id"] and made["id"] in ids:  # an empty one says that the log has no ids
-        yield "transcript", f"the call id {made['id']!r} was used before"
-    ids.add(made["id"])
-    if not made["name"]:
-        yield "transcript", f"the call {made['id']!r} names no tool"
-    if "invalid" in made:
-        yield "transcript", f"the arguments of {made['id']!r} are no JSON object"
+def _lint_call(call: Mapping[str, Any], ids: set[str]) -> Iterator[Fault]:
+    if call["id"] and call["id"] in ids:  # an empty one says that the log has no ids
+        yield "transcript", f"the call id {call['id']!r} was used before"
+    ids.add(call["id"])
+    if not call["name"]:
+        yield "transcript", f"the call {call['id']!r} names no tool"
+    if "invalid" in call:
+        yield "transcript", f"the arguments of {call['id']!r} are no JSON object"
 
 
 def lint_pairing(messages: Sequence[tuple[int, Message]], ended: bool = True) -> Iterator[Finding]:

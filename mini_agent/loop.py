@@ -82,9 +82,9 @@ class Agent:
 
     def _run_batch(self, batch: Sequence[Call]) -> None:
         """Each call and its one result, whatever happens; mostly a batch is one call."""
-        for made in batch:
-            self.tracer.event("tool_call", step=self.step, id=made["id"], name=made["name"],
-                              arguments=made["arguments"])
+        for call in batch:
+            self.tracer.event("tool_call", step=self.step, id=call["id"], name=call["name"],
+                              arguments=call["arguments"])
         self.tools.run_batch(batch, self.step, self._answer)
 
     def _answer(self, result: Message) -> None:
@@ -105,8 +105,8 @@ class Agent:
     def close_calls(self, why: str = "interrupted") -> Outcome:
         """Ctrl-C: each open call gets its result, so that the history stays whole."""
         self.tracer.event("interrupted", step=self.step)
-        for made in open_calls(self.history):
-            self._answer(self.tools.failure(made, ToolError("INTERRUPTED", self.texts(why))))
+        for call in open_calls(self.history):
+            self._answer(self.tools.failure(call, ToolError("INTERRUPTED", self.texts(why))))
         return Outcome("interrupted")
 
     def finish(self, outcome: Outcome) -> Outcome:

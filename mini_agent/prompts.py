@@ -51,6 +51,6 @@ def transcript(messages: Sequence[Message], texts: Texts) -> str:
         blocks.append(texts(f"transcript_{message['role']}", fence=fence, number=number,
                             name=message.get("name", "")))
         blocks += [message["content"]] if message["content"] else []
-        blocks += [texts("transcript_call", fence=fence, name=made["name"],
-                         arguments=arguments_text(made)) for made in calls_of(message)]
+        blocks += [texts("transcript_call", fence=fence, name=call["name"],
+                         arguments=arguments_text(call)) for call in calls_of(message)]
     return "\n".join([*blocks, texts("transcript_end", fence=fence)])

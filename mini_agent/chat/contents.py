@@ -91,6 +91,6 @@ def _named(entry: Entry) -> str:
         where += f"..#{entry.stands_for[-1]}"
     how = "" if entry.how == "verbatim" else f", {entry.how}"
     name = f" of {entry.message['name']}" if entry.message.get("name") else ""
-    called = " ".join(made["name"] for made in calls_of(entry.message))
+    called = " ".join(call["name"] for call in calls_of(entry.message))
     start = entry.message["content"].strip().partition("\n")[0] or called
     return f"{where} {entry.message['role']}{name}{how}: {start}"

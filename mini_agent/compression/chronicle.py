@@ -79,9 +79,9 @@ class Chronicle:
             self.users.append(index)
         self._open = {}
         calls = calls_of(message)
-        labels = [described(made["name"], made) for made in calls]
-        for number, (made, label) in enumerate(zip(calls, labels)):
-            self._open.setdefault(made["id"], deque()).append((index, number, made, label))
+        labels = [described(call["name"], call) for call in calls]
+        for number, (call, label) in enumerate(zip(calls, labels)):
+            self._open.setdefault(call["id"], deque()).append((index, number, call, label))
         return "; ".join(labels[:2]) + "; ..." * (len(labels) > 2)
 
     def _take_result(self, index: int, message: Message) -> str:
@@ -89,11 +89,11 @@ class Chronicle:
         waiting = self._open.get(message.get("tool_call_id", ""))
         if not waiting:
             return str(message["name"])
-        at, number, made, label = waiting.popleft()
-        place = Place(at, number, index, made)
+        at, number, call, label = waiting.popleft()
+        place = Place(at, number, index, call)
         self.answers.append(place)
-        if (deed := access(made)) and not message.get("error"):
-            path = target(made)
+        if (deed := access(call)) and not message.get("error"):
+            path = target(call)
             file = self.files.pop(path) if path in self.files else File()
             self.files[path] = file  # the one touched last is the last
             (file.changed if deed == CHANGED else file.read).append(place)
@@ -172,8 +172,8 @@ class Work:
                 self.points.pop(point, None)
                 self.points[point] = ticked
         for place in answers[self._answered:]:
-            made = place.call
-            said = f"{made['name']} {json.dumps(made['arguments'], ensure_ascii=False)}"
+            call = place.call
+            said = f"{call['name']} {json.dumps(call['arguments'], ensure_ascii=False)}"
             if said in self._tried and order(self._tried[said]) > order(place):
                 continue
             self._tried[said] = place

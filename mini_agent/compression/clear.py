@@ -111,7 +111,7 @@ def call_of(history: Sequence[Message], index: int) -> Call | None:
         start -= 1
     if start < 0 or not calls_of(history[start]):
         return None
-    return next((made for made, at in zip(calls_of(history[start]), results_of(history, start))
+    return next((call for call, at in zip(calls_of(history[start]), results_of(history, start))
                  if at == index), None)
 
 
@@ -139,8 +139,8 @@ def same_before(view: View, scene: Scene, index: int) -> list[int]:
         return []
     found = [results_of(history, entry.stands_for[0])[number]
              for entry in view.entries if entry.stands_for and entry.stands_for[0] in asked
-             for number, made in enumerate(calls_of(entry.message))
-             if made["name"] == wanted["name"] and made["arguments"] == wanted["arguments"]]
+             for number, call in enumerate(calls_of(entry.message))
+             if call["name"] == wanted["name"] and call["arguments"] == wanted["arguments"]]
     return [at for at in found if at is not None and at < index]
 
 

@@ -202,5 +202,5 @@ def handle_ranges(indexes: Sequence[int], mark: str = "#") -> str:
 
 def all_said(message: Message) -> str:
     """All that a message says: its text, and of each call the tool and its arguments."""
-    calls = (f"{made['name']} {arguments_text(made)}" for made in calls_of(message))
+    calls = (f"{call['name']} {arguments_text(call)}" for call in calls_of(message))
     return "\n".join(part for part in [message["content"], *calls] if part)

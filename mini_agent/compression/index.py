@@ -190,8 +190,8 @@ class HistoryIndex:
         return tuple(map(self._word_numbers.__getitem__, found))
 
 
-def _likeness(made: Call) -> Hashable:
+def _likeness(call: Call) -> Hashable:
     """The same for calls that are equal: the name, the keys, and all plain values."""
-    return made["name"], frozenset(
+    return call["name"], frozenset(
         (key, None if isinstance(value, (dict, list)) else value)
-        for key, value in made["arguments"].items())
+        for key, value in call["arguments"].items())

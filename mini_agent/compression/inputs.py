@@ -139,10 +139,10 @@ def _forms(state: WindowState) -> dict[str, str]:
 
 def _asked_for(state: WindowState) -> list[str]:
     """The tools that were called, or asked for by name, since the last request."""
-    calls = [made for message in state.history[state.asked:] for made in calls_of(message)]
+    calls = [call for message in state.history[state.asked:] for call in calls_of(message)]
     return list(dict.fromkeys(
-        str(made["arguments"].get("name")) if made["name"] == DESCRIBE else made["name"]
-        for made in calls))
+        str(call["arguments"].get("name")) if call["name"] == DESCRIBE else call["name"]
+        for call in calls))
 
 
 def _bare(schema: Any) -> Any:

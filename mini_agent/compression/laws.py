@@ -214,4 +214,4 @@ def _same_shape(before: View, change: Change) -> bool:
 
 def _pairs(message: Mapping[str, Any]) -> tuple[Any, ...]:
     return (message["role"], message.get("tool_call_id"),
-            tuple(made["id"] for made in calls_of(message)))
+            tuple(call["id"] for call in calls_of(message)))

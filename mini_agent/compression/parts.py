@@ -74,13 +74,13 @@ def bounded(message: Message, limit: int, texts: Texts) -> Message:
     return {**message, "content": content, **({"tool_calls": calls} if calls else {})}
 
 
-def _bounded_call(made: Call, limit: int, texts: Texts) -> Call:
-    if "invalid" in made:
-        return {**made, "invalid": _cut(made["invalid"], limit, texts)}
-    text = arguments_text(made)
+def _bounded_call(call: Call, limit: int, texts: Texts) -> Call:
+    if "invalid" in call:
+        return {**call, "invalid": _cut(call["invalid"], limit, texts)}
+    text = arguments_text(call)
     if len(text) <= limit:
-        return made
-    return {**made, "arguments": {"...": _cut(text, limit, texts)}}
+        return call
+    return {**call, "arguments": {"...": _cut(text, limit, texts)}}
 
 
 def _cut(text: str, limit: int, texts: Texts) -> str:
@@ -95,4 +95,4 @@ def _cut(text: str, limit: int, texts: Texts) -> str:
 
 def _size(message: Message) -> int:
     return len(message["content"]) + sum(
-        len(made["name"]) + len(arguments_text(made)) for made in calls_of(message))
+        len(call["name"]) + len(arguments_text(call)) for call in calls_of(message))

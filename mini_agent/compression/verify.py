@@ -157,10 +157,10 @@ def _parts(message: Message) -> Iterator[str]:
     """A message's texts: content, names, and every string in its arguments."""
     yield message["content"]
     yield message.get("name", "")
-    for made in calls_of(message):
-        yield made["name"]
-        yield made.get("invalid", "")
-        yield from _strings(made["arguments"])
+    for call in calls_of(message):
+        yield call["name"]
+        yield call.get("invalid", "")
+        yield from _strings(call["arguments"])
     if message.get("error"):
         yield from message["error"].values()
 

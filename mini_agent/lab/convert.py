@@ -48,10 +48,10 @@ def _write_marks(tracer: Tracer, session: LogSession, at: int, step: int) -> Non
                          kind=mark.kind)
 
 
-def _write_call(tracer: Tracer, step: int, made: Call, result: Message) -> None:
+def _write_call(tracer: Tracer, step: int, call: Call, result: Message) -> None:
     error = result.get("error")
-    tracer.event("tool_call", step=step, id=made["id"], name=made["name"],
-                 arguments=made["arguments"])
+    tracer.event("tool_call", step=step, id=call["id"], name=call["name"],
+                 arguments=call["arguments"])
     tracer.event("tool_result", step=step, id=result["tool_call_id"], ok=error is None,
                  code=error["code"] if error else None, chars=len(result["content"]))
 

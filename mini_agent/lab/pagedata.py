@@ -141,7 +141,7 @@ def _change(payload: Mapping[str, Any]) -> Data:
 
 def _message(message: Message, cut: int) -> Data:
     text = message["content"]
-    calls = ((made["name"], arguments_text(made)) for made in calls_of(message))
+    calls = ((call["name"], arguments_text(call)) for call in calls_of(message))
     return {"role": message["role"], "name": message.get("name", ""), "text": text[:cut],
             "chars": len(text), "calls": [[name, said[:cut], len(said)] for name, said in calls]}
 

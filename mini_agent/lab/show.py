@@ -129,8 +129,8 @@ def _entry(mark: str, entry: Entry) -> Iterator[str]:
     yield f"{mark} {_span(entry.stands_for)} {names}, {entry.how}, {number_of(entry.tokens, 'token')}"
     for line in message["content"].splitlines():
         yield INDENT + escaped(line)
-    for made in calls_of(message):
-        yield f"{INDENT}-> {escaped(made['name'])} {escaped(arguments_text(made))}"
+    for call in calls_of(message):
+        yield f"{INDENT}-> {escaped(call['name'])} {escaped(arguments_text(call))}"
 
 
 def _span(indexes: Sequence[int]) -> str:

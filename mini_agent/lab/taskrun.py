@@ -51,8 +51,8 @@ def run_in_copy(path: str, workspace: str = "", named: bool = True) -> list[LogS
                                folder=trace_folder(trace))
         sessions = [_session(name + below, read_trace(path).records)
                     for below, path in family_of(trace)]
-    held_back = sum(made["name"] == "run_command" for session in sessions
-                    for message in session.messages for made in calls_of(message))
+    held_back = sum(call["name"] == "run_command" for session in sessions
+                    for message in session.messages for call in calls_of(message))
     if held_back and not trusted:
         sessions[0].notes["commands_not_run"] = held_back
     if not outcome.done:

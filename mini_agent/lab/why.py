@@ -91,9 +91,9 @@ def _origin(history: Sequence[Message], index: int) -> dict[str, Any]:
     message = history[index]
     if message["role"] != "tool":
         return {"role": message["role"], "tool": "", "arguments": ""}
-    made = call_of(history, index)
-    return {"role": "tool", "tool": message.get("name", "") or (made or {}).get("name", ""),
-            "arguments": arguments_text(made) if made else ""}
+    call = call_of(history, index)
+    return {"role": "tool", "tool": message.get("name", "") or (call or {}).get("name", ""),
+            "arguments": arguments_text(call) if call else ""}
 
 
 def _cause(record: Record | None) -> dict[str, Any] | None:

@@ -77,8 +77,8 @@ def _turns(messages: Sequence[Message], texts: Texts) -> Iterator[Turn]:
         results = messages[group.start + 1:group.stop]
         if first["role"] == "assistant":
             found = answered(first, results)
-            calls = tuple(_sent(made, None if at is None else results[at], number + index, texts)
-                          for index, (made, at) in enumerate(zip(calls_of(first), found)))
+            calls = tuple(_sent(call, None if at is None else results[at], number + index, texts)
+                          for index, (call, at) in enumerate(zip(calls_of(first), found)))
             number += len(calls)
             if calls or first["content"].strip():
                 yield Turn("assistant", _said(first), calls, first.get("opaque") or {})
@@ -99,9 +99,9 @@ def _said(message: Message) -> tuple[str, ...]:
     return (message["content"],) if message["content"].strip() else ()
 
 
-def _sent(made: Mapping[str, Any], result: Message | None, number: int,
+def _sent(call: Mapping[str, Any], result: Message | None, number: int,
           texts: Texts) -> SentCall:
     content = texts("turns_no_result") if result is None else result["content"]
-    return SentCall(f"c{number:08d}", _NAME.sub("_", made["name"])[:64] or "_",
-                    made["arguments"], content if content.strip()
+    return SentCall(f"c{number:08d}", _NAME.sub("_", call["name"])[:64] or "_",
+                    call["arguments"], content if content.strip()
                     else texts("turns_empty"), result is None or "error" in result)
