@@ -13,19 +13,21 @@ from pathlib import Path
 from unittest import mock
 
 from mini_agent.chat.keyboard import Keyboard, Lines
+from mini_agent.chat.narrator import Narrator
 from mini_agent.chat.screen import Screen, Style, joined_to_fit, style_of
 from mini_agent.chat.wrap import Wrap, wrapped
 from mini_agent.columns import fitted, is_wide, name_to_fit, width
-from mini_agent.errors import ModelError, UsageError
+from mini_agent.errors import ContextOverflowError, ModelError, UsageError
 from mini_agent.hostile import exposed
 from mini_agent.interrupts import Interrupts
 from mini_agent.messages import call
 from mini_agent.meter import Prices, prices
 from mini_agent.models.base import Reply
-from mini_agent.trace import read_trace
+from mini_agent.trace import Record, read_trace
 from tests.sessions import counting
 from tests.support import FolderTest
 from tests.talks import Talk, Terminal
+from tests.windows import head, rounds, window
 
 WRITE = Reply("", (call("c", "write_file", {"path": "a.txt", "content": "one\ntwo\n"}),))
 EDIT = Reply("", (call("c", "edit_file", {"path": "a.txt", "old": "two", "new": "2"}),))
@@ -251,6 +253,25 @@ class Talking(FolderTest):
         self.assertIn("results", talk.told)
         self.assertTrue((self.folder / "s.jsonl").read_bytes().startswith(copy.read_bytes()))
         self.assertNotIn("never said", (self.folder / "s.jsonl").read_text(encoding="utf-8"))
+
+    def test_what_a_user_has_to_know_of_the_window_is_said(self) -> None:
+        """From the third summary on that long threads lose; why a summary has failed; and,
+        where three have, that no other is tried and what tries again."""
+        lines = [line for number in range(4) for line in ("more " * 60 + str(number), "/compact")]
+        talk = self.talk([Reply("word " * 300) for _ in range(4)], lines, policy="handoff_note")
+        self.assertEqual(2, talk.told.count("! Long threads and many compressions make"))
+        records: list[Record] = []
+        made = window(2_000, "rolling_summary", summaries=["raise"] * 3, records=records)
+        with self.assertRaises(ContextOverflowError):
+            made.before_model_call([*head(), *rounds(12, "x\n" * 400)], 12)
+        said = io.StringIO()
+        narrator = Narrator(Screen(io.StringIO(), said, Style(columns=80)))
+        for record in records:
+            narrator(record)
+        failed = ("~ rolling_summary failed: rolling: the summariser failed: the summariser "
+                  "failed\n(injected)\n")
+        self.assertEqual(failed * 3 + "! 3 summaries in a row have failed: none is tried by itself "
+                         "any more; /compact\ntries again\n", said.getvalue())
 
     def test_what_is_wrong_with_a_command_is_one_line(self) -> None:
         """And changes nothing."""

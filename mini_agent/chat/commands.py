@@ -47,7 +47,7 @@ def _compact(chat: Conversation, rest: str) -> None:
     session = _session(chat)
     before, after = session.window.compact(session.step, rest)
     chat.screen.tell(f"{before:,} -> {number_of(after, 'token', ',')}" if after < before else
-                     f"nothing to gain at {number_of(before, 'token', ',')}")
+                     f"nothing gained: still {number_of(before, 'token', ',')}")
 
 
 def _pin(chat: Conversation, rest: str) -> None:

@@ -36,8 +36,16 @@ class Narrator:
         self._since: float | None = None  # a call is being run; what was resumed was not timed
 
     def _row(self, kind: str, text: str, color: str = "") -> None:
-        """A line; how it begins says what it is, in words where signs cannot be heard."""
-        self._screen.row((WORDS if self._screen.style.plain else MARKS)[kind] + text, color)
+        """A line, cut to the screen; how it begins says what it is, in words where signs
+        cannot be heard."""
+        self._screen.row(self._head(kind) + text, color)
+
+    def _sentence(self, kind: str, text: str, color: str = "") -> None:
+        """The same of what has to be read to its end: it may take several lines."""
+        self._screen.tell(self._head(kind) + " ".join(text.split()), color)
+
+    def _head(self, kind: str) -> str:
+        return (WORDS if self._screen.style.plain else MARKS)[kind]
 
     def __call__(self, record: Record) -> None:
         """Tell of one record, where there is something to tell."""
@@ -80,12 +88,16 @@ class Narrator:
     def _context_compression(self, payload: Mapping[str, Any]) -> None:
         self._row("news", f"{payload['strategy']}: {payload['before_tokens']:,} -> "
                   f"{number_of(payload['after_tokens'], 'token', ',')}", "green")
+        if "notice" in payload:
+            self._sentence("alarm", payload["notice"])
 
     def _compression_skipped(self, payload: Mapping[str, Any]) -> None:
-        if payload["reason"] in TOLD:
+        if payload["reason"] == "breaker_open":
+            self._sentence("alarm", f"{payload['failures']} summaries in a row have failed: none "
+                           "is tried by itself any more; /compact tries again", "red")
+        elif payload["reason"] in TOLD:
             detail = f": {payload['detail']}" if "detail" in payload else ""
-            self._row("news", f"{payload['strategy']} {payload['reason'].replace('_', ' ')}"
-                      f"{detail}", "red")
+            self._sentence("news", f"{payload['strategy']} {payload['reason']}{detail}", "red")
 
     def _interrupted(self, _: Mapping[str, Any]) -> None:
         self._row("alarm", "interrupted", "red")
