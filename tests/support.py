@@ -11,9 +11,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,30 @@ def listening() -> None:
     tests ignores them, as `nohup` and jobs in the background do."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def is_gone(group: int, patience: float = 20) -> bool:
+    """Whether every process of a group has ended, or does within so many seconds; one that
+    nobody has waited for counts as ended, where the system can tell."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        if Path("/proc/self/stat").is_file() and not any(_states(group)):
+            return True
+        time.sleep(.01)
+    return False
+
+
+def _states(group: int) -> Iterator[str]:
+    """The state of each process of a group but of those that have ended."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended since
+            state, _, its_group = path.read_text(encoding="utf-8").rpartition(")")[2].split()[:3]
+            if int(its_group) == group and state != "Z":
+                yield state
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from unittest import mock
 
 from mini_agent import cli
+from mini_agent.columns import number_of
 from mini_agent.models.base import Reply
 from mini_agent.trace import read_trace
 from tests.damage import HARMLESS, damages, read_by_all, shown
@@ -41,7 +42,8 @@ class EveryByteTest(FolderTest):
                     path.write_bytes(raw[:end])
                     now = shown(path)
                     number = raw.count(b"\n", 0, start) + 1
-                    said = f"t:{number}: trace: the last line is cut off after {end - start} bytes"
+                    said = (f"t:{number}: trace: the last line is cut off after "
+                            f"{number_of(end - start, 'byte')}")
                     self.assertIn(said, now["check"])
                     now["check"].remove(said)
                     if end == size - 1:  # for who reads logs, this line is whole

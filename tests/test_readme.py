@@ -13,6 +13,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tomllib
 import unittest
 from collections.abc import Iterator
@@ -314,7 +315,7 @@ class CommandsTest(FolderTest):
             variables["OPENAI_BASE_URL"] = f"{server.url}/v1"
             for line in lines:
                 words = shlex.split(line.replace("traces/", f"{self.folder}/"))
-                done = subprocess.run(["python3", *words], cwd=ROOT, capture_output=True,
+                done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True,
                                       encoding="utf-8", input="What is left?\n/quit\n", timeout=60,
                                       env=_environment(self.folder, **variables))
                 self.assertEqual(0, done.returncode, done.stderr)
