@@ -53,10 +53,10 @@ def access(call: Call) -> str:
 
 
 def described(name: str, call: Call | None) -> str:
-    """A tool and what it was called for: its telling argument, on one line."""
-    arguments = call["arguments"] if call else {}
+    """A tool and what it was called for: its telling argument, or what was none, on one line."""
+    arguments, raw = (call["arguments"], call.get("invalid")) if call else ({}, None)
     known = [arguments[key] for key in _TELLING if key in arguments]
-    values = [value for value in [*known, *arguments.values()] if isinstance(value, (str, int))]
+    values = [value for value in (*known, *arguments.values(), raw) if isinstance(value, (str, int))]
     about = " ".join(str(values[0]).split()) if values else ""
     if len(about) > TARGET_CHARS:
         about = about[:TARGET_CHARS] + "..."

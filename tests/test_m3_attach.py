@@ -200,6 +200,20 @@ class CardTest(unittest.TestCase):
             "Assumptions, NOT verified:", "- the API is stable"],
             card_lines(scene_over(history, pins=Pins(pins))))
 
+    def test_a_failing_call_is_told_as_it_was_made(self) -> None:
+        """Arguments that were no JSON stand as they came, in a bounded line; two that differ
+        are two calls."""
+        error = {"code": "BAD_ARGUMENTS", "message": "no JSON"}
+        history = head()
+        for raw in ('{"path": "a.py"', '{"path": "b.py", "content": "' + "x" * 9_000):
+            history += [assistant("", [call("c", "write_file", raw)]),
+                        tool_result("c", "write_file", "ERROR", error)]
+        *_, title, first, second = card_lines(scene_over(history))
+        self.assertEqual(("Failed when it was last tried:", '- write_file {"path": "a.py"'),
+                         (title, first))
+        self.assertRegex(second, r'\A- write_file \{"path": "b\.py".*…\Z')
+        self.assertLess(len(second), 250)
+
     def test_a_call_that_worked_later_is_no_longer_open(self) -> None:
         """The newest result of the same call counts."""
         made = call("c", "run_command", {"command": "pytest -q"})

@@ -82,6 +82,22 @@ class Clearing(unittest.TestCase):
         self.assertIn("; at least call number 2 of its kind, the result of #3 was the same;", said[1])
         self.assertIn("; at least call number 3 of its kind, the result of #5 was another;", said[2])
 
+    def test_a_call_without_json_is_named_by_what_it_was(self) -> None:
+        """The raw text, bounded; only the same text is the same call."""
+        desk = Desk(ladder("tool_result_clearing", keep=0), NEVER, trigger=0)
+        for raw in ('{"path": "a', '{"path": "b' + "x" * 200, '{"path": "a'):
+            desk.say(assistant("", [call("c", "read_file", raw)]),
+                     tool_result("c", "read_file", "no JSON\n" * 99))
+        desk.say(assistant("Odd."))
+        desk.ask()
+        said = [desk.entry(index).message["content"] for index in (3, 5, 7)]
+        self.assertEqual(['[cleared #3: read_file {"path": "a, 792 characters',
+                          '[cleared #5: read_file {"path": "b' + "x" * 89 + "..., 792 characters",
+                          '[cleared #7: read_file {"path": "a, 792 characters'],
+                         [text[:text.index(" characters") + 11] for text in said])
+        self.assertEqual([False, False, True], ["call number" in text for text in said])
+        self.assertIn("call number 2 of its kind, the result of #3 was the same;", said[2])
+
     def test_results_in_another_order_than_their_calls_name_their_own_call(self) -> None:
         """A placeholder's target is that of the call it answers, also where ids repeat."""
         desk = Desk(ladder("tool_result_clearing", keep=0), NEVER, trigger=0)

@@ -9,7 +9,6 @@ stands in the messages (`index.py`).
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from typing import NamedTuple
 
 from ..actions import CHANGED, READ, access, described, target
 from ..extract import boxes
-from ..messages import Call, Message, calls_of
+from ..messages import Call, Message, arguments_text, calls_of
 from .rising import holds
 
 
@@ -173,7 +172,7 @@ class Work:
                 self.points[point] = ticked
         for place in answers[self._answered:]:
             call = place.call
-            said = f"{call['name']} {json.dumps(call['arguments'], ensure_ascii=False)}"
+            said = f"{call['name']} {arguments_text(call)}"
             if said in self._tried and order(self._tried[said]) > order(place):
                 continue
             self._tried[said] = place

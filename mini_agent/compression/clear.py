@@ -140,7 +140,7 @@ def same_before(view: View, scene: Scene, index: int) -> list[int]:
     found = [results_of(history, entry.stands_for[0])[number]
              for entry in view.entries if entry.stands_for and entry.stands_for[0] in asked
              for number, call in enumerate(calls_of(entry.message))
-             if call["name"] == wanted["name"] and call["arguments"] == wanted["arguments"]]
+             if all(call.get(key) == wanted.get(key) for key in ("name", "arguments", "invalid"))]
     return [at for at in found if at is not None and at < index]
 
 
