@@ -81,7 +81,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _add_tokens(commands: Any, add: Add) -> None:
-    parser = add(commands, "tokens", "estimate the tokens of files, a row a file",
+    parser = add(commands, "tokens", "estimate the tokens of files, one row per file",
                  "README.md mini_agent/loop.py", _tokens)
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="text in UTF-8")
     parser.add_argument("--json", action="store_true", help="print a list of objects")

@@ -39,7 +39,7 @@ def summary(form: str, messages: Sequence[Message], texts: Texts) -> str:
 
 
 def rolling(messages: Sequence[Message], texts: Texts) -> str:
-    """One numbered line an action or user message, one line a result.
+    """One numbered line per action or user message, one line per result.
 
     Runs of white space in an action are made one, and one without words says what it
     called; of a result the first line stands, with the number of its lines where it

@@ -3,7 +3,7 @@
 A form is what a summary has to say and in which order. The same form is written
 by the scripted model (`extract.py`), asked of a live one (`prompts.py`), and
 checked, merged and bounded by the strategies. `rolling` has no sections: it is
-one line a step. What this module leaves out: who writes the sections.
+one line per step. What this module leaves out: who writes the sections.
 
 Sources: `nine` the nine parts of the full summary that this project was founded
 on; `note` the handoff note of Codex; `form` the structured form of Pi; `five` the

@@ -1,4 +1,4 @@
-"""Milestone 5: one process a file.
+"""Milestone 5: one process per file.
 
 The lock is the system's and belongs to the open file, so it ends with the process,
 however that ends: none is ever left behind. Where the system has none of this kind

@@ -1,4 +1,4 @@
-"""Milestone 3: the rhythm of a run, a row a step, read off its records.
+"""Milestone 3: the rhythm of a run, one row per step, read off its records.
 
 What was there before the window acted, what was sent, and what happened in
 between. The drivers print it, the charts draw it, `watch` compares two of them.

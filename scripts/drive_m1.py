@@ -1,4 +1,4 @@
-"""Milestone 1: the loop on a small task, one line a record as it happens.
+"""Milestone 1: the loop on a small task, one line per record as it happens.
 
     python3 scripts/drive_m1.py [--task FILE] [--traces FOLDER]
 

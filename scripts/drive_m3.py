@@ -2,7 +2,7 @@
 
     python3 scripts/drive_m3.py [--task FILE] [--traces FOLDER]
 
-Runs the task twice, each on a fresh copy of `workspace/m3`, prints a row a step
+Runs the task twice, each on a fresh copy of `workspace/m3`, prints one row per step
 and both curves, and writes m3-trace.jsonl, m3-baseline.jsonl, m3-tokens.json and
 m3-curve.svg into the traces folder. Exit status 1 if the task was not done.
 """
@@ -45,7 +45,7 @@ def run_both(task: Task, traces: Path) -> tuple[Outcome, list[Record], list[Reco
 
 
 def table(governed: list[Row], baseline: list[Row]) -> str:
-    """A row a step: baseline, before governance and sent, each tokens (messages)."""
+    """One row per step: baseline, before governance and sent, each tokens (messages)."""
     lines = ["step  baseline    before      sent        what happened"]
     for row, plain in zip(governed, baseline):
         sizes = "".join(f"{f'{tokens} ({messages})' if tokens else 'nothing':<12}"

@@ -135,7 +135,7 @@ def facts_of(records: list[Record], wanted: list[str]) -> Counter[str]:
 
 
 def table(results: dict[str, Result]) -> Iterator[str]:
-    """A row a path."""
+    """One row per path."""
     yield (f"{'path':<24}{'changes':>8}{'peak':>7}{'last':>7}{'messages':>10}{'in view':>9}"
            f"{'handle':>8}{'gone':>6}")
     for route in ROUTES:

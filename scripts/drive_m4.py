@@ -5,7 +5,7 @@
 In one window without compression, in one window with compression, and with children.
 In one window the calls of the children are made one after the other by the agent
 itself, so all three see the same files. Prints what each way took, where each fact of
-the facts file was at the end, and who held what when. The file has a fact a line: first
+the facts file was at the end, and who held what when. The file has one fact per line: first
 those that the answer needs, then, behind an empty line, some that it does not.
 Writes m4-trace.jsonl (with its children in m4-trace.d), m4-one.jsonl, m4-compressed.jsonl
 and m4-who.svg into the traces folder. Exit status 1 if one of the three was not done.
@@ -145,7 +145,7 @@ Way = Sequence[Holder]  # the window that gives the answer, then those of its ch
 
 
 def costs(ways: Sequence[Way], facts: Facts) -> str:
-    """A row a window: requests, the largest one, all of them; and the sum of a family."""
+    """One row per window: requests, the largest one, all of them; and the sum of a family."""
     lines = [f"{'':<24}{'requests':>10}{'largest':>10}{'all':>10}   needed facts at the end"]
     for way in ways:
         for one in way:
@@ -168,7 +168,7 @@ def label(one: Holder, way: Way) -> str:
 
 
 def fates(facts: Facts, ways: Sequence[Way]) -> str:
-    """A row a fact: where it was in the last request of each way."""
+    """One row per fact: where it was in the last request of each way."""
     width = max(map(len, facts.texts)) + 2
     lines = ["".join([f"{'where at the end':<{width}}", *(
         f"{fitted(way[0].name, 12):<14}" for way in ways)])]
@@ -189,7 +189,7 @@ def fate(way: Way, at: int) -> str:
 
 
 def calendar(ways: Sequence[Way], facts: Facts, encoding: str | None) -> str:
-    """Who held what when: a column a model call, a bar for tokens and the facts in it."""
+    """Who held what when: one column per model call, a bar for tokens and the facts in it."""
     holders = [one for way in ways for one in way]
     top = max(max(one.tokens) for one in holders)
     columns = max(one.last for one in holders)

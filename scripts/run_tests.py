@@ -1,4 +1,4 @@
-"""Every test, a module a process, some at once (`make test`).
+"""Every test, each module in a process of its own, some at once (`make test`).
 
     python3 scripts/run_tests.py [MODULE ...]
 

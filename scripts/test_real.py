@@ -44,7 +44,7 @@ def main() -> int:
 
 
 def run(parts: list[str], folder: Path) -> int:
-    """Each part with its own lines, then one line a part."""
+    """Each part with its own lines, then one line per part."""
     endings, failed = [], False
     for name in parts:
         print(f"{name}:", flush=True)

@@ -57,7 +57,7 @@ def status(window: ContextWindow, meter: Meter, prices: Prices | None, model: st
 
 
 def contents(window: ContextWindow, style: Style) -> Iterator[str]:
-    """The bar, a line a part, the largest messages."""
+    """The bar, one line per part, the largest messages."""
     found, columns = sizes(window), style.width()
     total, limit = sum(found.values()), window.budget.window
     yield (f"window: {share(window)}; estimated by {window.state.estimate.name}: "

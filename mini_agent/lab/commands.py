@@ -83,7 +83,7 @@ def _add_compare(commands: Any, add: Add) -> None:
     parser.add_argument("--estimator", default="runs", metavar="NAME",
                         help="what counts the tokens (default: %(default)s)")
     parser.add_argument("--fact", action="append", default=[], metavar="TEXT",
-                        help="say where this text is at the end (@FILE: one text a line)")
+                        help="say where this text is at the end (@FILE: one text per line)")
     parser.add_argument("--evidence", nargs="?", type=int, const=20, metavar="N",
                         help="list what was missing, the N largest items (default: 20)")
     parser.add_argument("--no-evidence", action="store_true",

@@ -1,6 +1,6 @@
 """Milestone 6: cost against far recall, as a picture.
 
-A panel a window: to the right what a policy costs (with its summaries), upwards how much
+One panel per window: to the right what a policy costs (with its summaries), upwards how much
 of the far evidence its views still held, on the same scale in all panels. Ours are joined
 by a line; a known policy is on the frontier if no other keeps more for less.
 """

@@ -8,7 +8,7 @@ comparison gives the same data. Every string may be hostile. Keys, in this order
     estimator  the name that stands beside every number of tokens
     rows       the rows of `compare --json`, the baseline `none` first for each
                session and window; `measures.KEYS` has their keys
-    summary    only where there are several sessions: a row a window and policy with
+    summary    only where there are several sessions: one row per window and policy with
                window, policy, sessions (how many counted for the evidence), far_recall,
                low, high (the bootstrap interval of far_recall), far_in_context, recall,
                fresh, lines, worst_tenth, cost, summary_price, prefix_breaks; each null

@@ -116,10 +116,10 @@ def _facts(given: Sequence[str]) -> tuple[str, ...]:
             found = read_file(text[1:]).decode("utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError("the file of facts cannot be read", place=text[1:],
-                             remedy="give a text file with a fact a line") from error
+                             remedy="give a text file with one fact per line") from error
         if not any(map(str.strip, found)):
             raise UsageError("there is no fact in this file", place=text[1:],
-                             remedy="give a text file with a fact a line")
+                             remedy="give a text file with one fact per line")
         facts += found
     return tuple(dict.fromkeys(fact for fact in facts if fact.strip()))
 

@@ -27,7 +27,7 @@ _CHILD = ("child", "status", "steps", "peak_tokens", "sent_tokens")
 
 
 def show_trace(trace: Trace, place: str) -> Iterator[str]:
-    """The lines about a whole run: a row a step, with its compressions and sub-agents.
+    """The lines about a whole run: one row per step, with its compressions and sub-agents.
 
     Raises `TraceError` for a record without what its kind has to have.
     """
@@ -58,7 +58,7 @@ def _row(start: str, told: Sequence[str]) -> Iterator[str]:
 
 
 def show_steps(path: str, policy: str, window: str, workspace: str) -> Iterator[str]:
-    """The lines about a session that is replayed: a row a step, with its changes."""
+    """The lines about a session that is replayed: one row per step, with its changes."""
     for name, steps, _ in steps_at(path, policy, window, workspace, below=False):
         under = f"under {policy} at {window_tokens(window)}" if policy else "as it was recorded"
         yield f"{name} {under}"

@@ -51,7 +51,7 @@ class Study:
 
     @cached_property
     def summary(self) -> list[Row]:
-        """The table: a row a window and policy."""
+        """The table: one row per window and policy."""
         return summarise(self.results)
 
     @property

@@ -1,4 +1,4 @@
-"""Milestone 6: many sessions as one row a window and policy.
+"""Milestone 6: many sessions as one row per window and policy.
 
 Evidence is averaged within a step, over the steps of a session (`measures.py`), then
 over sessions, each weighing the same. A session counts at a window if it has 20 calls
@@ -29,7 +29,7 @@ def is_counted(result: Result, window: int) -> bool:
 
 
 def summarise(results: Sequence[Result]) -> list[Row]:
-    """A row a window and policy, in the order of the rows of the sessions.
+    """One row per window and policy, in the order of the rows of the sessions.
 
     Keys: window, policy, sessions (how many count), far_recall with low and high,
     worst_tenth (mean far recall of the worst tenth of the sessions), the means of

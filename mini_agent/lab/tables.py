@@ -26,7 +26,7 @@ def as_json(rows: Sequence[Row]) -> str:
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """A head and a line a row; compressions and facts as `name=value` with blanks.
+    """A head and one line per row; compressions and facts as `name=value` with blanks.
 
     A text that a spreadsheet would take for a formula has a `'` in front.
     """
@@ -75,7 +75,7 @@ def _title(row: Row) -> str:
 
 def _table(head: Sequence[str], weights: Sequence[str], rows: Sequence[Row],
            cells: Callable[[Row], Sequence[str]], columns: int | None) -> Table:
-    """A block a window."""
+    """One block per window."""
     blocks: dict[str, list[Sequence[str]]] = {}
     for row in rows:
         blocks.setdefault(_title(row), []).append(cells(row))
@@ -104,7 +104,7 @@ def _share(value: float | None) -> str:
 
 
 def _facts(rows: Sequence[Row]) -> Iterator[str]:
-    """A line a fact: its state at the last step under each policy."""
+    """One line per fact: its state at the last step under each policy."""
     for fact in rows[0]["facts"]:
         states: dict[str, list[str]] = {}
         for row in rows:
@@ -120,7 +120,7 @@ _SUMMARY_WEIGHTS = ("policy", "far", "in context", "cost", "summaries", "over", 
 
 
 def summary_table(summary: Sequence[Row], columns: int | None = None) -> Iterator[str]:
-    """A table a window, over all sessions that count there, none where no session does;
+    """One table per window, over all sessions that count there, none where no session does;
     `columns` of the terminal."""
     counted = [row for row in summary if row["sessions"]]
     table = _table(_SUMMARY_HEAD, _SUMMARY_WEIGHTS, counted, _summary_cells, columns)

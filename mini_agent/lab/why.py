@@ -112,7 +112,7 @@ def _way_back(holders: Sequence[int], view: View) -> dict[str, Any]:
 
 
 def why_lines(found: dict[str, Any]) -> Iterator[str]:
-    """An explanation in words, one line a fact."""
+    """An explanation in words, one line per fact."""
     entered = found["entered"]
     if not entered:
         yield "it was never said in this session (capitals and blanks have to be as they were)"

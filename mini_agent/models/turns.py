@@ -70,7 +70,7 @@ def legal(messages: Sequence[Message], texts: Texts, bridged: bool = False) -> l
 
 
 def _turns(messages: Sequence[Message], texts: Texts) -> Iterator[Turn]:
-    """A turn a group, and one more for each result that nobody asked for."""
+    """One turn per group, and one more for each result that nobody asked for."""
     number = 0
     for group in groups(messages):
         first = messages[group.start]

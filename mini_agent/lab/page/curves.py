@@ -1,6 +1,6 @@
 """Milestone 6: the curves of the page: what each policy sent, step by step.
 
-One picture a session and window, made here so that it can be seen without
+One picture per session and window, made here so that it can be seen without
 scripting. Every policy is drawn on one scale; long sessions are thinned to the
 highest value of each stretch, so that no peak is lost. Marks are what each policy
 did: a tick a change, in the policy's row under the plot.

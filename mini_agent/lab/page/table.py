@@ -45,7 +45,7 @@ SUMMARY_SAID = {
 
 
 def table(rows: Sequence[Row]) -> str:
-    """A table a session; every cell has its value for sorting beside its text."""
+    """One table per session; every cell has its value for sorting beside its text."""
     parts = []
     for session in dict.fromkeys(row["session"] for row in rows):
         own = [row for row in rows if row["session"] == session]

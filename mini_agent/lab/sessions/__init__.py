@@ -3,7 +3,7 @@
     for session in open_sessions("rollout.jsonl"):
         session.messages, session.steps, session.host_compressions, session.notes
 
-`document.py` reads the file, a reader a format finds the pieces (`log.py`), `join.py`
+`document.py` reads the file, one reader per format finds the pieces (`log.py`), `join.py`
 makes a history of them. Start with `base.py`, then any reader.
 """
 

@@ -40,7 +40,7 @@ class Anthropic:
                    for value in document.head)
 
     def read(self, document: Document) -> list[LogSession]:
-        """One session a list; recorded calls are one session."""
+        """One session per list; recorded calls are one session."""
         if "loglines" in dict_of(document.value):
             log = Log(self.name)
             add_records(log, dicts_of(document.value["loglines"]))

@@ -38,7 +38,7 @@ class Atif:
             for step in dicts_of(value.get("steps"))[:5])
 
     def read(self, document: Document) -> list[LogSession]:
-        """One session a file."""
+        """One session per file."""
         log = Log(self.name)
         log.notes["subagent_records"] = len(list_of(document.value.get("subagent_trajectories")))
         handoff = False

@@ -1,6 +1,6 @@
 """Milestone 6, reader: Claude Code, `~/.claude/projects/<cwd>/<session>.jsonl`.
 
-One record a line; those of type `user` and `assistant` hold an Anthropic message, the
+One record per line; those of type `user` and `assistant` hold an Anthropic message, the
 rest is bookkeeping. Quirks:
 - one API message is written as several assistant records with one `message.id`, a block
   each; results of parallel calls may stand between them;

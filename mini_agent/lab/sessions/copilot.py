@@ -32,7 +32,7 @@ class Copilot:
                    for value in document.head)
 
     def read(self, document: Document) -> list[LogSession]:
-        """One session a file."""
+        """One session per file."""
         log = Log(self.name)
         reading = _Reading(log)
         for event in document.objects():

@@ -2,7 +2,7 @@
 
 a) `chats/session-*.json`: `{sessionId, projectHash, messages: [{id, type, content,
    toolCalls}]}`, the results inside the calls;
-b) the same as lines since 0.40: a header, a message a line, `{"$set": ...}` patches;
+b) the same as lines since 0.40: a header, one message per line, `{"$set": ...}` patches;
 c) `--output-format stream-json`: events `init, message, tool_use, tool_result, result`.
 Quirks:
 - in b) a message is written again when its results arrive: the last one with an id is
@@ -43,7 +43,7 @@ class Gemini:
             for value in document.head)
 
     def read(self, document: Document) -> list[LogSession]:
-        """One session a file."""
+        """One session per file."""
         log = Log(self.name)
         if _is_stream(dict_of(document.head[0])):
             stream = _Stream(log)

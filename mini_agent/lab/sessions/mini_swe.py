@@ -35,7 +35,7 @@ class MiniSwe:
         return any(text.startswith("<returncode>") for text in texts_of(messages[:50], "user"))
 
     def read(self, document: Document) -> list[LogSession]:
-        """One session a file."""
+        """One session per file."""
         sessions: list[LogSession] = []
         for name, messages, _ in message_lists(document):
             log = Log(self.name)

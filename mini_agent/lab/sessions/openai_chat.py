@@ -1,7 +1,7 @@
 """Milestone 6, reader: lists of OpenAI chat messages, the common tongue of datasets.
 
 `[{role, content, tool_calls}]`, alone, under `messages`, `traj` or `conversations`, one
-session a file, an item or a line; or one message a line. What is dirty in the wild:
+session per file, item or line; or one message per line. What is dirty in the wild:
 - content parts beside `tool_calls` that say the same; roles `developer`, `function`;
 - parallel calls in assistant messages of their own, then all results;
 - SWE-smith: calls as `<function=...>` in the text, results as user messages;
@@ -35,7 +35,7 @@ class OpenAIChat:
             _langchain(document))
 
     def read(self, document: Document) -> list[LogSession]:
-        """One session a list."""
+        """One session per list."""
         dumped = _langchain(document)
         lists = [MessageList("", dumped)] if dumped else message_lists(document)
         sessions: list[LogSession] = []

@@ -33,7 +33,7 @@ class OpenCode:
                    for message in messages[:5])
 
     def read(self, document: Document) -> list[LogSession]:
-        """One session a file."""
+        """One session per file."""
         log = Log(self.name)
         tokens: int | None = None
         for number, message in enumerate(dicts_of(document.value["messages"])):

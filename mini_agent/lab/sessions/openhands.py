@@ -1,6 +1,6 @@
 """Milestone 6, reader: OpenHands, the events of both generations.
 
-V0, `output.jsonl` with a line an instance and its events in `history`, or the events
+V0, `output.jsonl` with one line per instance and its events in `history`, or the events
 alone: an event has `source` and `action` with `args`, or `observation` with `content`.
 V1, `events/event-*.json`, one after the other: an event has a `kind`. Quirks:
 - V0: action and observation carry the same `tool_call_metadata` with the whole model
@@ -36,7 +36,7 @@ class OpenHands:
         return any(_is_v1(value) or _is_v0(value) or _history(value) for value in document.head)
 
     def read(self, document: Document) -> list[LogSession]:
-        """One session an instance, or one for all loose events."""
+        """One session per instance, or one for all loose events."""
         loose = Log(self.name)
         sessions: list[LogSession] = []
         for number, record in enumerate(document.objects(), start=1):

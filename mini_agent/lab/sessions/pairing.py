@@ -92,7 +92,7 @@ class _Pairing:
 
     def __init__(self, log: Log) -> None:
         self.log = log
-        self.open: dict[str, list[deque[_Slot]]] = {}  # by id, a queue a message
+        self.open: dict[str, list[deque[_Slot]]] = {}  # by id, one queue per message
         self.done: dict[str, _Slot] = {}
         self.early: dict[str, deque[Unit]] = {}
         self.last: Unit | None = None

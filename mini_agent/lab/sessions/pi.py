@@ -37,7 +37,7 @@ class Pi:
         return not foreign and any(_is_entry(value) for value in head)
 
     def read(self, document: Document) -> list[LogSession]:
-        """One session a file."""
+        """One session per file."""
         log = Log(self.name)
         parents: set[str] = set()
         for entry in document.objects():

@@ -31,7 +31,7 @@ class SweAgent:
         return isinstance(value.get("trajectory"), list) and bool(dicts_of(value.get("history")))
 
     def read(self, document: Document) -> list[LogSession]:
-        """One session a file."""
+        """One session per file."""
         log = Log(self.name)
         history = dicts_of(document.value["history"])
         own = history[0].get("agent")

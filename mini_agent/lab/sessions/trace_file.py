@@ -30,7 +30,7 @@ class OwnTrace:
                    for value in document.head)
 
     def read(self, document: Document) -> list[LogSession]:
-        """One session a file."""
+        """One session per file."""
         log = Log(self.name)
         host = ""
         for record in document.objects():
