@@ -96,9 +96,10 @@ def guarded(run: Callable[[], int]) -> int:
         return DONE
     except OSError as error:  # a path that cannot be one, or results that cannot be written
         _flush_nowhere()
-        place = escaped(str(error.filename or "standard output"))
+        folder = "." if isinstance(error, FileNotFoundError) else ""  # the one we are in is gone
+        place = escaped(str(error.filename or folder or "standard output"))
         print(f"mini-agent: {place}: {error.strerror or error}", file=sys.stderr)
-        return WRONG_USE if error.filename else FAILED
+        return WRONG_USE if error.filename or folder else FAILED
 
 
 def _flush_nowhere() -> None:

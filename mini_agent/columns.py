@@ -19,6 +19,7 @@ from typing import TextIO
 
 from .hostile import escaped
 
+MOST = 1_000  # columns that are believed: COLUMNS may hold any number
 WIDTH = 80   # columns of a text for people where no terminal says how many it has
 FIRST = 24   # columns of the first cell of a row on a terminal; a longer one is cut
 BETWEEN = 2  # blanks between two cells
@@ -26,7 +27,12 @@ BETWEEN = 2  # blanks between two cells
 
 def columns_of(stream: TextIO) -> int | None:
     """The columns of a terminal; None for a stream that is not one."""
-    return shutil.get_terminal_size((WIDTH, 24)).columns if stream.isatty() else None
+    return terminal_columns() if stream.isatty() else None
+
+
+def terminal_columns() -> int:
+    """The columns of the terminal that there is."""
+    return min(MOST, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
 def width(text: str) -> int:

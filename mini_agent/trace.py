@@ -83,7 +83,7 @@ class TraceFile:
     While it is open, no other process can write to the same file. `fresh`: the first
     record replaces what stood there; a file that stays empty is removed again. A file
     that cannot be opened is the user's mistake (`UsageError`); one that cannot be written
-    later ends the run (`TraceError`).
+    later, or that somebody else has removed or changed, ends the run (`TraceError`).
     """
 
     def __init__(self, path: Path, fresh: bool = True) -> None:
@@ -100,24 +100,39 @@ class TraceFile:
                              remedy="end it first, or name another file")
         self._fresh = fresh
         self._failed = False  # a write has, and that was reported
+        self._size = os.fstat(self._file.fileno()).st_size
 
     def cut(self, size: int) -> None:
         """Keep the first `size` bytes; a device has none to keep."""
         if os.fstat(self._file.fileno()).st_size > size:
             self._file.truncate(size)
+            self._size = size
 
     def __call__(self, record: Record) -> None:
         try:
             if self._fresh:
                 self.cut(0)
                 self._fresh = False
+            if not self._failed:
+                self._check_ours(record["seq"])
             self._file.write(line(record))
             self._file.flush()
+            self._size = os.fstat(self._file.fileno()).st_size
         except OSError as error:
             self._failed = True
             raise TraceError(f"the trace cannot be written any more ({error.strerror})",
                              place=str(self.path), value=record["seq"],
                              remedy="free some space and resume from it") from error
+
+    def _check_ours(self, seq: int) -> None:
+        """Report at once a file that nobody could resume from, not at the session's end."""
+        status = os.fstat(self._file.fileno())
+        if stat.S_ISREG(status.st_mode) and not (
+                status.st_size == self._size and self.path.exists()
+                and os.path.samestat(status, os.stat(self.path))):
+            raise TraceError("another program has removed or changed the trace",
+                             place=str(self.path), value=seq,
+                             remedy="begin a new session; what was said from here on is in no file")
 
     def close(self) -> None:
         """Close the file; every record is in it already."""

@@ -98,6 +98,8 @@ class RowsTest(unittest.TestCase):
         """However many the environment says that there are."""
         with mock.patch.dict(os.environ, {"COLUMNS": "99"}):
             self.assertEqual((99, None), (columns_of(Terminal()), columns_of(io.StringIO())))
+        with mock.patch.dict(os.environ, {"COLUMNS": "9" * 20}):  # a bar of so many fills the memory
+            self.assertEqual(1_000, columns_of(Terminal()))
 
 
 class TableTest(unittest.TestCase):

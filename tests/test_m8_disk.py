@@ -17,8 +17,8 @@ from mini_agent import cli
 from mini_agent.audit import Line, audit
 from mini_agent.chat.commands import copy_session
 from mini_agent.disk import write_file
-from mini_agent.errors import UsageError
-from mini_agent.trace import read_trace
+from mini_agent.errors import TraceError, UsageError
+from mini_agent.trace import TraceFile, Tracer, read_trace
 from tests.sessions import Speaker, counting, started
 from tests.support import ROOT, FolderTest, called, command, full_disk
 
@@ -231,6 +231,47 @@ class NothingSaidTest(FolderTest):
         self.assertEqual(0, said_by("run", str(task), "--trace", str(path))[0])
         self.assertEqual("run_end", read_trace(path).records[-1]["event"])
         self.assertLess(path.stat().st_size, 2_000)
+
+
+class TakenAwayTest(FolderTest):
+    """Another program removes or changes the trace of a session that goes on."""
+
+    def test_it_is_told_at_the_next_record(self) -> None:
+        """Removed, replaced, cut or written to: nothing more is said into the void."""
+        path = self.folder / "t.jsonl"
+        other = path.with_name("other")
+        for damage in (path.unlink, lambda: other.replace(path), lambda: os.truncate(path, 9),
+                       lambda: os.truncate(path, 0),
+                       lambda: path.write_bytes(path.read_bytes() + b"more\n")):
+            other.write_text("another one\n", encoding="utf-8")
+            with TraceFile(path) as file:
+                tracer = Tracer(file)
+                for _ in range(2):
+                    tracer.event("resume", step=0)
+                damage()
+                with self.assertRaisesRegex(TraceError, "another program has removed or changed"):
+                    tracer.event("resume", step=0)
+            path.unlink(missing_ok=True)
+
+    def test_a_run_ends_with_one_line(self) -> None:
+        """Status 1, and no word of success."""
+        task = self.write_task(replies=[{"tool_calls": [{"name": "run_command", "arguments": {
+            "command": "rm ../t.jsonl"}}]}, {"content": "done"}])
+        (self.folder / "w").mkdir()
+        status, out, told = called("run", task, "--workspace", self.folder / "w", "--trace",
+                                   self.folder / "t.jsonl")
+        self.assertEqual((1, "", 1), (status, out, told.count("\n")), told)
+        self.assertIn("mini-agent: trace_failed: ", told)
+
+    def test_a_folder_that_is_gone_is_named(self) -> None:
+        """A shell may stand in a folder that is no more: that is not the output's fault."""
+        task = str(self.write_task(replies=[{"content": "done"}]))
+        here = self.folder / "here"
+        here.mkdir()
+        done = command("-c", "import os, sys; os.rmdir(os.getcwd()); from mini_agent import cli; "
+                       "sys.exit(cli.main())", "run", task, cwd=here, PYTHONPATH=str(ROOT))
+        self.assertEqual((2, "", "mini-agent: .: No such file or directory\n"),
+                         (done.returncode, done.stdout, done.stderr))
 
 
 class NowhereTest(FolderTest):

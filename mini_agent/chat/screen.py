@@ -9,14 +9,13 @@ What is left out: what is told (`narrator.py`, `commands.py`).
 
 from __future__ import annotations
 
-import shutil
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from ..columns import WIDTH, fitted, width
+from ..columns import fitted, terminal_columns, width
 from ..hostile import without_controls
 from .wrap import Wrap, wrapped
 
@@ -38,7 +37,7 @@ class Style:
 
     def width(self) -> int:
         """The columns that there are now."""
-        return self.columns or shutil.get_terminal_size((WIDTH, 24)).columns
+        return self.columns or terminal_columns()
 
 
 def style_of(err: TextIO, environ: Mapping[str, str], plain: bool) -> Style:
