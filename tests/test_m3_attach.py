@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unittest
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from mini_agent.compression.attach import attachments
@@ -15,7 +16,7 @@ from mini_agent.compression.pins import Pin, Pins
 from mini_agent.compression.scene import Scene, Stage
 from mini_agent.compression.summarise import StageSummary
 from mini_agent.compression.summariser import Summariser
-from mini_agent.compression.view import Entry, View
+from mini_agent.compression.view import Entry, View, apply
 from mini_agent.errors import UsageError
 from mini_agent.messages import Message, assistant, call, tool_result, user
 from mini_agent.tokens import estimator
@@ -244,6 +245,29 @@ class CardTest(unittest.TestCase):
             sizes.append(found.entry.message["content"].count("- point "))
         self.assertEqual([24, 12, 6, 3], sizes)
         self.assertEqual([], attachments(["card"], view_of(scene.history), scene, [], 0, 20))
+
+    def test_no_card_tells_of_what_is_past(self) -> None:
+        """A new one has at least the room of the old; where it needs more, the old one goes."""
+        for newer, cards in ((write("a.py", "- [x] first"), [1, 1]),
+                             (write("a_longer_name.py", "- [x] first"), [0, 1])):
+            history = [*head(), *write("a.py", "- [ ] first"), *rounds(6, LONG)]
+            ended = Stage("one", 2, 16), Stage("two", 16, 30)
+            change = StageSummary()(view_of(history), scene_over(history, stages=ended[:1]))
+            assert change is not None
+            entries = apply(view_of(history), change).entries
+            history += [*newer, *rounds(6, LONG)]
+            view = View([*entries, *view_of(history).entries[16:]])
+            scene = scene_over(history, stages=ended, trigger="stage")
+            scene = replace(scene, protection=replace(scene.protection, tail=len(view) - 1))
+            found = []
+            for goal in (100, 2_000):
+                change = StageSummary()(view, replace(scene, goal=goal))
+                assert change is not None
+                found.append([entry.message["content"] for entry in apply(view, change).entries
+                              if entry.how == "attached"])
+            self.assertEqual(cards, list(map(len, found)))
+            for card in chain.from_iterable(found):
+                self.assertIn("Done:\n- first", card)
 
     def long_work(self) -> list[Message]:
         """A session of 1,000 files, each written with a point of a task list."""

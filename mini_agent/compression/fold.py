@@ -88,10 +88,13 @@ def fold_span(how: Fold, view: View, scene: Scene, span: range,
     entry = scene.entry(user(f"{header}\n{render(whole)}"), stretch.covered, "summary")
     if entry.tokens >= room:
         return None
+    old = _old_cards(how, view, scene, span)
+    freed = tokens_of(view.at(old))
+    room += freed
     left = scene.goal - (view.tokens - room + entry.tokens)
     put_back = attachments(how.attach.split(), view, scene, stretch.covered, span.stop,
-                           min(left // 2, room - entry.tokens - 1))
-    return _change(how, view, scene, stretch, entry, put_back,
+                           min(max(left // 2, freed), room - entry.tokens - 1))
+    return _change(how, view, scene, stretch, entry, put_back, old,
                    facts | _facts(scene, stretch, put_back))
 
 
@@ -187,13 +190,18 @@ def _facts(scene: Scene, stretch: Stretch, put_back: Sequence[Attached]) -> dict
     return facts
 
 
+def _old_cards(how: Fold, view: View, scene: Scene, span: range) -> list[int]:
+    """The view indexes of state cards, whose room the new one has; where it does not fit they
+    go all the same, since they tell of what is past."""
+    return [at for at in range(head_end(view, scene), span.start)
+            if "card" in how.attach.split() and is_card(view[at], scene.texts)]
+
+
 def _change(how: Fold, view: View, scene: Scene, stretch: Stretch, entry: Entry,
-            put_back: Sequence[Attached], facts: dict[str, Any]) -> Change:
+            put_back: Sequence[Attached], old: Sequence[int], facts: dict[str, Any]) -> Change:
     """Card at the top, then summary and what is put back, then the newest user message."""
     head, stop = head_end(view, scene), stretch.span.stop
     cards = [item.entry for item in put_back if item.kind == "card"]
-    old = [at for at in range(head, stretch.span.start)
-           if cards and is_card(view[at], scene.texts)]
     newest = [] if stretch.newest is None else [stretch.newest]
     affected = sorted([*old, *stretch.folded, *newest])
     if cards and affected[0] == head and view[head] == cards[0]:
