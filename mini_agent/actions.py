@@ -24,7 +24,7 @@ _WORD = re.compile(r"[A-Z]?[a-z]+")
 
 
 class Deed(NamedTuple):
-    """A file was read or changed: the position of the call's message and of its result."""
+    """A file that a call has read or changed; `result` is the position of the call's result."""
 
     path: str
     what: str

@@ -123,7 +123,7 @@ class Kit:
 
     def govern(self, governance: Governance, tools: WaitingTools,
                state: WindowState | None = None) -> ContextWindow:
-        """The window, from now on there for the tools; `state` as records have left it."""
+        """Make the window, which tools can look into from now on; `state` as records left it."""
         if state is None:
             state = WindowState(estimator(governance.estimator), self.texts)
         self.window = ContextWindow(governance.policy, governance.budget, state,
@@ -140,7 +140,7 @@ class Kit:
                      max_steps=grant.steps, history=self.history, incoming=self.setup.incoming)
 
     def _window_tools(self, governance: Governance | None) -> list[Tool]:
-        """The tools over history, shelf and window that a policy has need of."""
+        """The tools over history, shelf and window that a policy needs."""
         if governance is None:
             return []
         policy = governance.policy

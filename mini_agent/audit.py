@@ -39,7 +39,7 @@ class Line(NamedTuple):
 def audit(lines: Sequence[Line], goes_on: bool = False) -> Iterator[Finding]:
     """What is wrong in a trace, in the order of its lines where there is one.
 
-    `goes_on`: it need not have come to its end.
+    `goes_on`: the run need not have ended.
     """
     if not lines:
         yield Finding(1, "trace", "there is no record in it")

@@ -43,7 +43,7 @@ def called(arguments: Sequence[str]) -> int:
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options. `argparse` leaves a REQUEST behind options over (`resume TRACE --yes X`)."""
+    """The options. `argparse` does not take a REQUEST behind options (`resume TRACE --yes X`)."""
     parser = make_parser()
     if arguments and not arguments[0].startswith("-") and arguments[0] not in parser.commands:
         raise _no_command(arguments, parser.commands)
@@ -67,7 +67,7 @@ def is_request(arguments: Sequence[str]) -> bool:
 
 
 def _no_command(given: Sequence[str], known: Iterable[str]) -> UsageError:
-    """Why a first word is nothing to do: mostly it is mistyped, and a request costs money."""
+    """The error for a word that is no command: it is often mistyped, and requests cost money."""
     word, said = given[0], takewhile(lambda one: not one.startswith("-"), given)
     close = difflib.get_close_matches(word, known, n=2)
     meant = f"did you mean {' or '.join(close)}?" if close else "mini-agent --help lists them"
@@ -108,7 +108,7 @@ def _flush_nowhere() -> None:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are told as all others are; `commands` has those of the commands."""
+    """A parser whose errors are reported like all others; `commands` has those of commands."""
 
     commands: Mapping[str, argparse.ArgumentParser] = MappingProxyType({})
 

@@ -40,7 +40,7 @@ def read_file(path: str | Path, most: int = LARGEST) -> bytes:
 def walk(folder: str | Path, onerror: Callable[[OSError], object] = lambda error: None,
          ) -> Iterator[tuple[str, list[str], list[str]]]:
     """As `os.walk`, for a stranger's folders: those that lie deeper than `DEEPEST`, where
-    some versions of Python break off, are not entered and told to `onerror`."""
+    some versions of Python break off, are not entered, and reported to `onerror`."""
     for here, folders, names in os.walk(folder, onerror=onerror):
         if here[len(str(folder)):].count(os.sep) >= DEEPEST:
             for name in folders:

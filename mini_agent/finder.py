@@ -62,7 +62,7 @@ def in_context(word: str, text: str, originals: Iterable[str]) -> bool:
 
     A line of the original that holds more than the word, or 30 characters: those
     before it, those behind it, or 15 on each side. A part of a longer word is not it.
-    What costs is one look through `text`, however many originals there are.
+    The cost is one look through `text`, however many originals there are.
     """
     there = [at for at in _everywhere(word, text) if stands_at(word, text, at)]
     around = {stretch for at in there for stretch in _stretches(word, text, at)}

@@ -22,7 +22,7 @@ LABEL = 10  # columns of a name
 
 
 def part_of(entry: Entry) -> str:
-    """To which of `PARTS` an entry belongs."""
+    """Which of `PARTS` an entry belongs to."""
     if entry.how in ("summary", "attached"):
         return "summaries"
     return "results" if entry.message["role"] == "tool" else entry.message["role"]

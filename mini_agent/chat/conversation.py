@@ -23,7 +23,7 @@ from .screen import Screen, joined_to_fit
 
 
 class Conversation:
-    """`open` begins the session with what is said first; `session` is one that goes on.
+    """`open_` begins the session with what is said first; `session` is one that goes on.
 
     `why` explains a text from a trace, `connect` gives a model by name; `model` is the
     name of the one that answers now.
@@ -101,7 +101,7 @@ class Conversation:
         return self.screen.style.prompt
 
     def _close(self) -> int:
-        """The end is recorded; how the session can be taken up again is told."""
+        """Record the end, and say how the session can be resumed."""
         if self.session is None:
             return INTERRUPTED if self._interrupted else DONE
         ended = self.session.finish(self._outcome)

@@ -38,11 +38,11 @@ class Lines:
 
     @property
     def unfinished(self) -> bool:
-        """Whether a message has begun that goes on."""
+        """Whether a message has begun and not ended."""
         return bool(self._kept) or self._fenced
 
     def add(self, line: str) -> str | None:
-        """The message that is whole with this line, None while it goes on."""
+        """The message that this line completes, None while it goes on."""
         if line.strip() == FENCE:
             self._fenced = not self._fenced
             return None if self._fenced else self.end()
@@ -143,7 +143,7 @@ class Keyboard:
         return line.removesuffix("\n").removesuffix("\r").removeprefix("\ufeff")  # CRLF, a mark
 
     def _waited(self, read: Callable[[Any], str], argument: Any) -> str:
-        """What `read` gives. Ctrl-C ends it; behind a whole line it is for what comes next."""
+        """What `read` gives. Ctrl-C ends it; behind a whole line it is kept for what comes next."""
         got: list[str] = []
         try:
             got.extend(map(read, (argument,)))  # in one call, so that none falls in between

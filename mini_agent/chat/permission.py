@@ -53,7 +53,7 @@ class Permission:
     always: set[str] = field(default_factory=set)
 
     def __call__(self, tool: Tool, arguments: dict[str, Any]) -> None:
-        """Raises `ToolError` DENIED where the call may not be."""
+        """Raises `ToolError` DENIED where the call is not allowed."""
         if tool.name in FREE or _only_reads(tool.name, arguments):
             return
         if self.read_only:
@@ -86,7 +86,7 @@ class Permission:
             self.screen.tell("answer y, a, or n; after n you may give a reason")
 
     def _shown(self, name: str, arguments: dict[str, Any]) -> str | None:
-        """The whole of what is asked; None for an edit that will not be one."""
+        """All that is asked for; None for an edit that will fail anyway."""
         if name == "run_command":
             shell = " (in a shell)" if arguments.get("shell") else ""
             limit = f" (at most {arguments['timeout']:g} s)" if "timeout" in arguments else ""
@@ -111,7 +111,7 @@ class Permission:
         return f"{path}:\n{_changes(before, after, path)}"
 
     def _written(self, path: str, content: str) -> str:
-        """The diff of a whole file; one that cannot be read is replaced by what is shown."""
+        """The diff of a whole file; where the old one cannot be read, all of the new one."""
         try:
             before = self.workspace.read(path).decode("utf-8", "replace")
         except ToolError as error:

@@ -103,7 +103,7 @@ class Screen:
         self.tell(fitted(without_controls(text), self.style.width()), color, whole=True)
 
     def passing(self, text: str) -> None:
-        """A line that the next one takes away; nothing where lines stay."""
+        """A line that the next one wipes; none where lines stay."""
         with self._lock:
             if not self.style.plain and not self._open:
                 self._put(self.err, self.painted(

@@ -146,7 +146,7 @@ def _files(source: _Source, room: int) -> Iterator[Attached]:
 
 def _last_whole(scene: Scene, file: File, covered: Sequence[int]) -> Iterator[tuple[Place, str]]:
     """Where a file was last read, or written whole, and what was in it, if anywhere; an
-    edit does not tell."""
+    edit does not show the whole."""
     read = newest(file.read, covered)
     for place in backwards(file.changed, covered):
         if read is not None and order(place) < order(read):

@@ -45,7 +45,7 @@ class File:
 
 
 class Chronicle:
-    """Facts of a history; they grow, and none is changed by others.
+    """Facts about a history, which only grow.
 
     `labels`: by message the call that it made or answers. `handles`: by message what lines
     copied from it stand under. `users`: the messages of users.

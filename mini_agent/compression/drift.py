@@ -67,7 +67,7 @@ class Drift:
                        _estimated=self._estimated + estimate, _answer=0)
 
     def changed(self) -> Drift:
-        """What was reported has changed: the next report says nothing of what is new."""
+        """What was reported has changed: the next report cannot be held against it."""
         return replace(self, covers=0, _answer=0)
 
     def _learn(self, actual: int, estimate: int) -> Drift:

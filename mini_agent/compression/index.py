@@ -57,7 +57,7 @@ class HistoryLine:
 
 
 class HistoryIndex:
-    """Lines, words, calls and files of a history. All lists grow, none is changed by others.
+    """Lines, words, calls and files of a history. All lists only grow.
 
     By message: `lines` (in order), `sizes` (tokens, roughly), and what they come to: its
     `words_in`, its `telling` lines.

@@ -101,7 +101,7 @@ class Inputs:
         state.declared = after
 
     def _judge(self, limit: int, history: Sequence[Message]) -> dict[str, str]:
-        """The declarations smaller from the last one on, until they are within `limit` tokens."""
+        """The forms of tools: smaller, from the last one on, until all have `limit` tokens."""
         told = "\n".join(message["content"] for message in history)
         spared = {*NAMED, *(self._settings.always if self._settings else ())}
         free = [name for name in reversed(self._whole) if name not in spared and name not in told]

@@ -67,7 +67,7 @@ class Ladder:
             self.tokens > self._lowest or bool(self.state.taken))
 
     def record(self, name: str, /, **payload: Any) -> None:
-        """Write a record, then know what it says. Unwritten, it never was (law 8)."""
+        """Write a record, then fold it in: what cannot be written has not happened (law 8)."""
         self.state.fold(self._tracer.event(name, **payload))
 
     def take(self, descent: Descent) -> None:
@@ -108,7 +108,7 @@ class Ladder:
             start = 0
 
     def _begun(self, descent: Descent) -> tuple[int, set[int], int]:
-        """Where a descent goes on that a killed process had begun: (the level that it was at,
+        """Where to take up a descent that a killed process had begun: (the level that it was at,
         the rungs that gained, the one to ask next)."""
         level, gained, start = 0, set[int](), 0
         if not self.state.taken or descent.trigger not in ("stage", "threshold"):

@@ -67,7 +67,7 @@ class ResultOffload:
                 yield at, size
 
     def _batches(self, view: View, scene: Scene) -> Iterator[range]:
-        """View ranges that are judged together; what lies in them beside results is nothing."""
+        """View ranges that are judged together; what in them is no result does not count."""
         if self.batch_scope == "view":
             yield range(len(view))
             return
@@ -82,7 +82,8 @@ class ResultOffload:
 
     def _judge(self, view: View, scene: Scene, batch: range,
                movable: dict[int, int]) -> dict[int, Entry]:
-        """The previews of those that move: over the one bound, then the largest for the other."""
+        """The previews of what moves: results over their bound, then the largest of the batch,
+        until it is within its own."""
         limit = scene.budget.scaled(self.max_chars)
         bound = scene.budget.scaled(self.batch_chars)
         total = sum(len(view[at].message["content"]) for at in batch

@@ -100,7 +100,7 @@ def bound(sheet: Mapping[str, Pile | Sequence[str]], limit: int, count: Callable
     The section with the most tokens loses its oldest line, again and again; its last
     line is halved. `mark(n)` is the line that says that n lines are left out. A text has
     no more tokens than its lines and one more for each, so that no text is counted as a
-    whole. Lines that go in any case are not looked at: what it costs goes by what is kept.
+    whole. Lines that go in any case are not looked at: the cost depends on what is kept.
     """
     piles = {head: body if isinstance(body, Pile) else Pile(body) for head, body in sheet.items()}
     ends = [pile.ends(count) for pile in piles.values()]
@@ -119,8 +119,8 @@ def bound(sheet: Mapping[str, Pile | Sequence[str]], limit: int, count: Callable
 def _gone_in_any_case(piles: Sequence[list[int]], limit: int) -> list[int]:
     """How many of the oldest lines of each section go before `limit` can be reached.
 
-    Taking from the largest again and again brings all that are cut to one level: the
-    lowest is looked for at which it is too much yet. The last line stays.
+    Taking from the largest again and again brings all that are cut to one level:
+    this looks for the lowest that is still too much. The last line stays.
     """
     low = max((ends[-1] - (ends[-2] if len(ends) > 1 else 0) for ends in piles if ends), default=0)
     high = max((ends[-1] for ends in piles if ends), default=0)

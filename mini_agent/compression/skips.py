@@ -49,5 +49,5 @@ class Breaker:
         return self.failures >= MAX_FAILURES
 
     def close(self) -> None:
-        """A success, or a hand: closed again."""
+        """Close it, after a success or by hand."""
         self.failures = 0

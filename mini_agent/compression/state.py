@@ -130,7 +130,7 @@ class WindowState:
         self.at_boundary = False
 
     def reported(self, prompt: int, answer: int) -> None:
-        """An endpoint counted so many tokens of what was sent, and of its answer."""
+        """An endpoint has counted the tokens of what was sent, and of its answer."""
         self.drift = self.drift.report(self.tokens, prompt, answer, len(self.view))
 
     def _on_model_call(self, payload: dict[str, Any], _: int) -> None:

@@ -38,7 +38,7 @@ def units(text: str) -> list[str]:
 def unit_spans(text: str) -> Iterator[tuple[int, int]]:
     """Where the units of a text begin and end, in order.
 
-    None for what is too short to say anything, or poses as a handle of the harness.
+    What is too short to say anything, or poses as a handle of the harness, has none.
     """
     first = last = end = 0  # of a unit that may still take in the next line; of a row
     for row in text.split("\n"):

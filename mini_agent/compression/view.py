@@ -176,7 +176,7 @@ def inverse(view: View, change: Change) -> Change:
 
 
 def dropped_by(view: View, change: Change) -> tuple[int, ...]:
-    """History indexes that leave the view with `change`, and nothing stands for."""
+    """History indexes that leave the view with `change`: no entry stands for them any more."""
     before = set(stood_for(view.at(change.affected)))
     return tuple(sorted(before.difference(*(entry.stands_for for _, entry in change.inserts))))
 

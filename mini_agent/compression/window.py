@@ -33,8 +33,8 @@ from .view import View, manual_payload
 class ContextWindow:
     """Governs what one session's model is sent.
 
-    `tokens` of the next request, view and tool declarations, are an estimate; what is held
-    against the budget is `predicted`: the same, where no endpoint has reported its own.
+    `tokens` estimates the next request, view and tool declarations; what is held against the
+    budget is `predicted`: the same, until an endpoint reports its own count.
     `state` is a new one, or that of a session which is resumed.
     """
 

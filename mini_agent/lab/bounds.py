@@ -26,7 +26,7 @@ class Bounds:
     fail_on: tuple[str, ...] = ()
 
     def check(self, facts: Sequence[str], evidence: bool) -> None:
-        """`UsageError` for a bound that nothing could ever break, or nothing keep."""
+        """`UsageError` for a bound that could never be broken, or never be kept."""
         if self.max_peak is not None and self.max_peak < 1:
             raise UsageError(f"every request is over {number_of(self.max_peak, 'token')}",
                              place="--max-peak", value=self.max_peak,

@@ -57,7 +57,7 @@ def side_by_side(errands: Sequence[Errand], jobs: int) -> Iterator[list[Any]]:
 
 
 def _begin(errand: Errand) -> tuple[Connection, BaseProcess]:
-    """A process on this errand, and what it comes to comes through."""
+    """A process on this errand, and the pipe through which its results come."""
     reader, writer = multiprocessing.Pipe(duplex=False)
     process = multiprocessing.Process(target=_work, args=(writer, errand), daemon=True)
     process.start()

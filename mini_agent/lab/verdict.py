@@ -63,7 +63,7 @@ class Verdict:
 
 
 def verdicts(rows: Sequence[Row], summary: Sequence[Row], unsound: set[str]) -> Iterator[Verdict]:
-    """One a session and window of `rows`, or, of many sessions, one a window of `summary`.
+    """One per session and window of `rows`, or, for many sessions, per window of `summary`.
 
     `unsound` are the policies that break laws by their own account.
     """

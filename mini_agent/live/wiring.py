@@ -163,7 +163,7 @@ def window_of(options: argparse.Namespace) -> int | None:
 
 
 def model_name(model: Model) -> str:
-    """How the model is called that answers."""
+    """The name of the model that answers."""
     http = getattr(model, "http", None)
     return http.endpoint.model if http is not None else "script"
 

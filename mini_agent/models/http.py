@@ -83,7 +83,7 @@ class Http:
 
     def ask(self, path: str, headers: Mapping[str, str], body: Mapping[str, Any],
             read: Callable[[Answer], T]) -> T:
-        """Post `body` as JSON; what `read` makes of the answer.
+        """Post `body` as JSON; returns what `read` makes of the answer.
 
         Raises `EndpointError` or `PromptTooLongError` when there is nothing to wait for.
         """

@@ -36,7 +36,7 @@ _WILD = re.compile(r"[*?\[]")
 class Guard:
     """The `permit` of a tool box: it asks for the globs anew each time. `given` are the
     paths that may be written, None for all. `own` are those of the session's own
-    records: who is recorded does not write them."""
+    records: no agent writes what is recorded of it."""
 
     globs: Callable[[], Sequence[str]]
     workspace: Workspace

@@ -12,7 +12,7 @@ MOST_SAID = 12  # paragraphs of a page; a table says the rest
 
 
 def verdict(data: Mapping[str, Any]) -> str:
-    """Paragraphs, one a session and window, or one a window of many sessions."""
+    """One paragraph per session and window, or per window for many sessions."""
     unsound = {run["policy"] for session in data["sessions"] for run in session["runs"]
                if run["breaks"]}
     said = [f"{escape(found.where)}: {found.said(_strong)}"
