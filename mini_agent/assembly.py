@@ -20,7 +20,7 @@ from .compression.pins import Pin
 from .compression.policies import tools_of
 from .compression.state import WindowState
 from .compression.store import MemoryShelf, RunShelf
-from .compression.token_limit import TokenLimit
+from .compression.token_limit import Purse, TokenLimit
 from .compression.tools import reading_tools
 from .compression.window import ContextWindow
 from .governance import Governance
@@ -45,7 +45,7 @@ class Grant:
 
     `tools` by name; with `shell` a command may ask for one. `writes` are the paths from the
     root that it may write, None for all; `protect` are globs that it may not. It takes
-    `steps` at most and sends `tokens` in all, None for any number. `children` limits the
+    `steps` at most and sends `tokens` in all, its sub-agents with it, None for any number. `children` limits the
     sub-agents that it may start, None for none; they need a folder. The commands of a
     sub-agent itself (`is_child`) end with it.
     """
@@ -96,6 +96,7 @@ class Kit:
         self.model = WaitingModel(setup.model, setup.interrupts)
         self.shelf = MemoryShelf() if folder is None else RunShelf(folder, fresh)
         self.window: ContextWindow | None = None
+        self.purse = Purse(setup.grant.tokens)
 
     def tools(self, governance: Governance | None, started: int = 0) -> WaitingTools:
         """The tools: its own, those that the texts of its policy speak of, and the others'.
@@ -134,8 +135,8 @@ class Kit:
     def agent(self, tools: WaitingTools) -> Agent:
         """The agent itself, under the window if there is one."""
         grant, window = self.setup.grant, self.window
-        limited = window if window is None or grant.tokens is None else (
-            TokenLimit(window, grant.tokens, self.texts))
+        limited = window if window is None or self.purse.limit is None else (
+            TokenLimit(window, self.purse, self.texts))
         return Agent(self.model, tools, self.tracer, window=limited, texts=self.texts,
                      max_steps=grant.steps, history=self.history, incoming=self.setup.incoming)
 
@@ -170,7 +171,7 @@ class Kit:
         home = Home(self.workspace, self.folder, start, given, setup.grant.writes, self._pins,
                     self.model.for_child)
         return crew_tools(home, self.tracer, setup.grant.children, count=started,
-                          waiting=setup.interrupts.waiting)
+                          waiting=setup.interrupts.waiting, purse=self.purse)
 
     def _pins(self) -> Sequence[Pin]:
         """The pins that hold now; without a window, what is marked in the history."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 import unittest
@@ -14,6 +15,7 @@ from mini_agent.errors import TaskFileError
 from mini_agent.messages import Message, call, pairing_faults
 from mini_agent.models.scripted import ScriptedModel
 from mini_agent.subagents.orders import ChildLimits
+from mini_agent.subagents.trails import sent_by_family
 from mini_agent.tasks import load_task
 from mini_agent.texts import Texts
 from mini_agent.tools import NAMES
@@ -279,7 +281,8 @@ class EndingTest(NurseryTest):
                          [told["code"] for told in payloads(records, "tool_result")])
 
     def test_a_grandchild_gets_no_more_steps_and_tokens_than_its_parent(self) -> None:
-        """More is refused; where nothing is said it gets what its parent has."""
+        """More is refused; where nothing is said it gets what its parent has, but of what is
+        left of the tokens an equal part: one stays with the parent."""
         middle = script({"tool_calls": [delegate(budget={"steps": 8}), delegate(
             budget={"tokens": 60_001}), delegate(), delegate(budget={"steps": 1, "seconds": 9})]}, END)
         self.real(asked(delegate(tools=["delegate"], budget={"steps": 7, "tokens": 60_000}), middle),
@@ -287,9 +290,37 @@ class EndingTest(NurseryTest):
         records = read_trace(self.run_folder / "children" / "1.jsonl").records
         self.assertEqual(["BAD_ARGUMENTS"] * 2 + ["CHILD_MODEL_ERROR"] * 2, [
             told["code"] for told in payloads(records, "tool_result")])
-        self.assertEqual([{"steps": 7, "tokens": 60_000, "seconds": 600.0},
-                          {"steps": 1, "tokens": 60_000, "seconds": 9}],
+        first, = payloads(records[:next(record["seq"] for record in records if record.get(
+            "event") == "tool_call")], "model_call")
+        share = (60_000 - first["tokens"]) // 3
+        self.assertEqual([{"steps": 7, "tokens": share, "seconds": 600.0},
+                          {"steps": 1, "tokens": share, "seconds": 9}],
                          [told["budget"] for told in payloads(records, "subagent_start")])
+
+
+    def test_a_child_and_all_below_it_send_no_more_than_it_was_given(self) -> None:
+        """Three generations that would all read on for ever: together within the tokens of the
+        first, which still reports. What a grandchild does not need goes back."""
+        (self.workspace / "notes.txt").write_text("the port is 8443\n" * 50, encoding="utf-8")
+        greedy = script(*[{"tool_calls": [READ]}] * 40)
+        thrifty = script({"content": "nothing to do"})
+        both = {"tool_calls": [delegate(), delegate()], "children": {"0": greedy, "1": greedy}}
+        for replies, statuses in (
+                ([both], ["token_limit"] * 2),
+                ([asked(delegate(), thrifty)] * 8, ["finished"] * 8),
+                ([asked(delegate(), greedy)] * 3, ["token_limit"] * 3)):
+            with self.subTest(statuses):
+                middle = script(*replies, {"content": "my report"})
+                _, records = self.real(asked(delegate(
+                    tools=["delegate", "read_file"], budget={"tokens": 30_000}), middle), END,
+                    limits=ChildLimits(depth=2))
+                trace = self.run_folder / "children" / "1.jsonl"
+                below = read_trace(trace).records
+                self.assertEqual(statuses, [end["status"] for end in payloads(below, "subagent_end")])
+                self.assertEqual(["finished"], [end["status"] for end in payloads(
+                    records, "subagent_end")])
+                self.assertLessEqual(sent_by_family(trace), 30_000)
+                shutil.rmtree(self.run_folder)
 
 
 class GrantTest(NurseryTest):

@@ -1,12 +1,14 @@
-"""Milestone 4: a limit to the tokens that a run may send in all.
+"""Milestone 4: a limit to the tokens that a run may send in all, with all runs below it.
 
 A window bounds each request; a run with small requests can still burn tokens without
-end. What is left out: any other ending (`loop.py` has them all).
+end, and one with small children too. What is left out: any other ending (`loop.py` has
+them all), and what children have sent (`subagents/crew.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import BudgetSpentError, PromptTooLongError
@@ -15,11 +17,27 @@ from ..texts import Texts
 from .window import ContextWindow
 
 
-class TokenLimit:
-    """A window that sends at most `limit` tokens in all, as it counts them."""
+@dataclass
+class Purse:
+    """The tokens that an agent and all below it may send together, `limit` None for any
+    number. What children at work have been given is `spent` until it comes back."""
 
-    def __init__(self, window: ContextWindow, limit: int, texts: Texts) -> None:
-        self._window, self._limit, self._sent, self._texts = window, limit, 0, texts
+    limit: int | None = None
+    spent: int = 0
+
+    def share(self, most: int, children: int) -> int:
+        """What each of some children may be given, at most `most`: an equal part of what is
+        left. One more part stays with the agent, which still has to report."""
+        if self.limit is None:
+            return most
+        return min(most, (self.limit - self.spent) // (children + 1))
+
+
+class TokenLimit:
+    """A window that sends no more than is in a purse, as it counts tokens."""
+
+    def __init__(self, window: ContextWindow, purse: Purse, texts: Texts) -> None:
+        self._window, self._purse, self._texts = window, purse, texts
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._window, name)  # in all else it behaves as that window
@@ -34,10 +52,10 @@ class TokenLimit:
         return self._paid(self._window.after_refusal(history, step, error))
 
     def _paid(self, request: list[Message]) -> list[Message]:
-        cost = self._window.predicted
-        if self._sent + cost > self._limit:
+        cost, purse = self._window.predicted, self._purse
+        if purse.limit is not None and purse.spent + cost > purse.limit:
             raise BudgetSpentError(
-                self._texts("end_budget", sent=self._sent, more=cost, limit=self._limit),
+                self._texts("end_budget", sent=purse.spent, more=cost, limit=purse.limit),
                 place=self._texts("end_budget_place"), value=cost)
-        self._sent += cost
+        purse.spent += cost
         return request

@@ -12,14 +12,15 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from ..compression.token_limit import Purse
 from ..compression.tools import page_chars
 from ..disk import make_private
-from ..errors import ToolError
+from ..errors import MiniAgentError, ToolError
 from ..messages import Call
 from ..tools.base import Answer, Tool, ToolBox
 from ..tools.guard import Guard
@@ -29,13 +30,14 @@ from .endings import Ending
 from .orders import NAME, ChildLimits, Order, clashes, make_order, parameters
 from .processes import ChildProcess
 from .starting import Child, Home, child_environment, request_line, this_program
-from .trails import ReadChild, child_trace, counted, record_end
+from .trails import ReadChild, child_trace, counted, record_end, sent_by_family
 
 
 @dataclass
 class Crew:
     """The tool, and all children of one agent. `count` have been started so far.
 
+    Their tokens come out of the `purse` of the agent, and what they do not send goes back.
     `waiting` is entered where children are waited for: an interrupt may be kept away
     from everything else (`interrupts.py`).
     """
@@ -45,6 +47,7 @@ class Crew:
     limits: ChildLimits = ChildLimits()
     count: int = 0
     waiting: AbstractContextManager[Any] = nullcontext()
+    purse: Purse = field(default_factory=Purse)
     command: Sequence[str] = field(default_factory=this_program)
     name: str = NAME
 
@@ -98,7 +101,7 @@ class Crew:
         return [pin.protect for pin in self.home.pins() if pin.protect]
 
     def _orders(self, tools: ToolBox, calls: Sequence[Call]) -> list[Order | ToolError]:
-        """For each call its order, or why there is none."""
+        """For each call its order, as far as the purse reaches, or why there is none."""
         found = [self._order(tools, call) for call in calls]
         texts = self.home.workspace.texts
         for at, other, path in clashes([plan if isinstance(plan, Order) else None
@@ -108,7 +111,9 @@ class Crew:
         for at in range(self.limits.batch, len(found)):
             found[at] = ToolError("TOO_MANY_CHILDREN", texts(
                 "TOO_MANY_CHILDREN", limit=self.limits.batch, number=at + 1))
-        return found
+        children = sum(isinstance(order, Order) for order in found)
+        return [replace(order, tokens=self.purse.share(order.tokens, children))
+                if isinstance(order, Order) else order for order in found]
 
     def _order(self, tools: ToolBox, call: Call) -> Order | ToolError:
         try:
@@ -130,6 +135,7 @@ class Crew:
             return ToolError("CHILD_CRASHED", self.home.workspace.texts(
                 "child_no_place", reason=error.strerror))
         self.count += 1
+        self.purse.spent += order.tokens
         self.tracer.event(
             "subagent_start", step=step, id=call["id"], child=self.count,
             trace=trace.relative_to(self.home.folder).as_posix(), tools=list(order.tools),
@@ -153,6 +159,10 @@ class Crew:
     def _end(self, child: Child, ending: Ending, step: int) -> Ending:
         """The ending with its numbers, and its record."""
         child.told = True
+        if self.purse.limit is not None:
+            with suppress(MiniAgentError, OSError):  # what nobody can count counts as sent
+                self.purse.spent -= max(0, child.order.tokens - sent_by_family(
+                    child_trace(self.home.folder, child.number)))
         ending = counted(ending, self.home.folder, child.number)
         record_end(self.tracer, step, child.call["id"], child.number, ending)
         return ending

@@ -37,6 +37,15 @@ def counted(ending: Ending, folder: Path, number: int) -> Ending:
     return ending
 
 
+def sent_by_family(trace: Path) -> int:
+    """The tokens of all requests of a child and of all below it, as their traces tell.
+
+    Raises OSError or `MiniAgentError` where one cannot be read.
+    """
+    return sum(numbers_of(read_trace(path).records).sent_tokens
+               for _, path in family_of(trace)) if trace.is_file() else 0
+
+
 def record_end(tracer: Tracer, step: int, call_id: str, number: int, ending: Ending) -> None:
     """Write how a child has ended."""
     tracer.event("subagent_end", step=step, id=call_id, child=number, status=ending.status,
