@@ -107,6 +107,24 @@ class VerdictTest(unittest.TestCase):
         self.assertEqual(["window 2000"], re.findall("^window [0-9]+", out, re.M))
         self.assertIn("Window 90000: no session is long enough", out)
 
+    def test_sessions_too_short_for_a_mean_have_a_table_each(self) -> None:
+        """As if each had been compared alone: what one asked for is shown."""
+        names = SAMPLES / "lesson.jsonl", SAMPLES / "four-requests.jsonl"
+        alone = [mini_agent("compare", name, "--policy", "clip", "--window", "1800")[1]
+                 for name in names]
+        (first, advice), (second, more) = [
+            (out[:out.rindex("\n\n")], out[out.rindex("\n\n"):]) for out in alone]
+        self.assertEqual(f"{first}\n\n{second}{advice[:-1]}{more}", mini_agent(
+            "compare", *names, "--policy", "clip", "--window", "1800")[1])
+
+    def test_facts_of_many_sessions_are_told_where_they_were_said(self) -> None:
+        """Session by session, under the table of means."""
+        out = mini_agent("compare", SAMPLES, "--policy", "clip", "--window", "1800", "--fact",
+                         "AssertionError", "--fact", "never said")[1]
+        self.assertIn("\nlesson.jsonl, window 1800\n  fact 'AssertionError': verbatim under none; "
+                      "handle under clip\n", out)
+        self.assertNotIn("never said", out)
+
     def test_compare_ends_with_it(self) -> None:
         """Under the table, in lines of at most 80 columns; `naive` is never the answer."""
         out = mini_agent("compare", SAMPLES / "lesson.jsonl", "--policy", "naive,clip",

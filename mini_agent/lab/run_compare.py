@@ -29,7 +29,7 @@ from .pagedata import grid, page_data
 from .progress import ProgressLine
 from .sources import find_sources, shard
 from .summary import MIN_CALLS, summarise
-from .tables import as_csv, as_json, missed_lines, session_table, summary_table
+from .tables import as_csv, as_json, fact_lines, missed_lines, session_table, summary_table
 from .verdict import verdicts
 
 SHARE_FORMAT = 1
@@ -185,15 +185,18 @@ def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
         out.write(as_json(rows) if options.json else as_csv(rows))
         return
     columns = columns_of(out)
-    summary: list[dict[str, Any]] = []
-    if len(results) == 1:
-        write_rows(session_table(results[0], columns), out)
-    else:
-        summary = summarise(results)
+    summary = summarise(results) if len(results) > 1 else []
+    if any(row["sessions"] for row in summary):
         write_rows([f"{number_of(len(results), 'session')}, estimator {plan.estimator}",
                     "(at a window those count that outgrow it and have "
                     f"{number_of(MIN_CALLS, 'call')} or more)"], out)
         write_rows(summary_table(summary, columns), out)
+        write_rows(fact_lines(results), out)
+    else:  # one session, or none that has enough for a mean
+        summary = []
+        for number, result in enumerate(results):
+            out.write("\n" * (number > 0))
+            write_rows(session_table(result, columns), out)
     unsound = {name for result in results for name in result["breaks"]}
     for found in verdicts(rows, summary, unsound):
         out.write("\n")

@@ -103,14 +103,27 @@ def _share(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _facts(rows: Sequence[Row]) -> Iterator[str]:
-    """One line per fact: its state at the last step under each policy."""
+def _facts(rows: Sequence[Row], never_said: bool = True) -> Iterator[str]:
+    """One line per fact: its state at the last step under each policy. `never_said`: also
+    for those that are gone under all of them, `none` too."""
     for fact in rows[0]["facts"]:
         states: dict[str, list[str]] = {}
         for row in rows:
             states.setdefault(row["facts"][fact], []).append(row["policy"])
+        if not never_said and list(states) == ["gone"]:
+            continue
         told = "; ".join(f"{state or 'not said yet'} under {', '.join(names)}" for state, names in states.items())
         yield f"  fact {fact!r}: {told}"
+
+
+def fact_lines(results: Sequence[Result]) -> Iterator[str]:
+    """Of many sessions: where each fact is in those in which it was said."""
+    for result in results:
+        for window in dict.fromkeys(row["window"] for row in result["rows"]):
+            rows = [row for row in result["rows"] if row["window"] == window]
+            found = list(_facts(rows, never_said=False))
+            if found:
+                yield from ("", f"{result['session']}, window {window}", *found)
 
 
 _SUMMARY_HEAD = ("policy", "sessions", "far", "interval", "in context", "worst tenth", "recall",
