@@ -115,8 +115,6 @@ TOOLS: dict[str, tuple[str, str]] = {
                         "{seconds} 秒后仍未结束;已连同其启动的进程一并终止"),
     "COMMAND_NOT_FOUND": ("no such program: {command}", "找不到程序: {command}"),
     "COMMAND_NOT_STARTED": ("cannot be started ({reason}): {command}", "无法启动({reason}): {command}"),
-    "COMMAND_NOT_ALLOWED": ("not allowed: {command}; allowed are: {programs}",
-                            "不允许运行 {command};允许的程序: {programs}"),
     "no_shell": ("a shell is not allowed here; run one program at a time",
                  "这里不允许使用 shell;请一次运行一个程序"),
     "ask_for_shell": ('ask for one with "shell": true', '请用 "shell": true 申请'),

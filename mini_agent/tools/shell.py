@@ -1,7 +1,7 @@
 """Milestone 2: running a command, without a shell unless one is asked for.
 
 Commands are the widest door of an agent. What is done here: a setting decides
-whether there is a shell and which programs may run; no key of the user reaches the
+whether there is a shell; no key of the user reaches the
 command's environment; the process itself is held by `process.py`. What is not: a
 command runs with the user's rights, and the workspace does not hold it back.
 """
@@ -60,13 +60,12 @@ def _is_secret(name: str) -> bool:
 class RunCommand:
     """`exit=0` and the output; a command that fails is a COMMAND_FAILED.
 
-    `programs` are the first words that are allowed, None for all. `timeout` is in
-    seconds, `limit` in characters. `own_session`: see `process.run_program`.
+    `timeout` is in seconds, `limit` in characters. `own_session`: see
+    `process.run_program`.
     """
 
     workspace: Workspace
     allow_shell: bool = False
-    programs: tuple[str, ...] | None = None
     timeout: float = SECONDS
     limit: int = LIMIT
     own_session: bool = True
@@ -76,7 +75,7 @@ class RunCommand:
     def description(self) -> str:
         """Says that a command is run in the workspace, for how long, and whether by a shell."""
         return self.workspace.texts(
-            "tool_run_command_or_shell" if self._has_shell else "tool_run_command")
+            "tool_run_command_or_shell" if self.allow_shell else "tool_run_command")
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -123,13 +122,9 @@ class RunCommand:
             raise ToolError("COMMAND_FAILED", f"exit={done.status}{note}", output)
         return f"exit=0{note}\n{output}"
 
-    @property
-    def _has_shell(self) -> bool:
-        return self.allow_shell and self.programs is None
-
     def _shell(self, command: str) -> str:
         """The command for a shell, if the settings allow one."""
-        if not self._has_shell:
+        if not self.allow_shell:
             raise ToolError("COMMAND_NOT_ALLOWED", self.workspace.texts("no_shell"))
         if not command.strip() or "\0" in command:
             raise self._error("bad_command", command, reason=self.workspace.texts("empty_command"))
@@ -139,7 +134,7 @@ class RunCommand:
         """The words of a command that runs without a shell."""
         operator = _OPERATOR.search(_QUOTED.sub("", command))
         if operator:  # it would reach the program as an argument, and no one would know
-            hint = self.workspace.texts("ask_for_shell" if self._has_shell else "no_shell")
+            hint = self.workspace.texts("ask_for_shell" if self.allow_shell else "no_shell")
             raise ToolError("COMMAND_NOT_ALLOWED", self.workspace.texts(
                 "needs_shell", operator=operator[0], hint=hint))
         try:
@@ -148,8 +143,6 @@ class RunCommand:
             raise self._error("bad_command", command, reason=str(error)) from error
         if not words or not words[0] or "\0" in command:
             raise self._error("bad_command", command, reason=self.workspace.texts("empty_command"))
-        if self.programs is not None and words[0] not in self.programs:
-            raise self._error("COMMAND_NOT_ALLOWED", words[0], programs=", ".join(self.programs))
         if words[0] in ("python", "python3"):
             # -B: a test run leaves no bytecode behind, which could hide the next edit.
             words[:1] = [sys.executable, "-B"]
