@@ -492,6 +492,15 @@ class LimitsTest(unittest.TestCase):
         self.assertEqual((1, "mini-agent: lesson.jsonl: keep_head at 1800: far recall 0.0 is "
                           "under 0.5\n"), (status, err))
 
+    def test_a_fact_is_lost_only_where_it_was_said(self):
+        """Of a folder those sessions that do not know it keep the bound; one that none of them
+        knows is told, since it would bound nothing."""
+        call = ("compare", SAMPLES, "--policy", "clip", "--window", "1800", "--json",
+                "--fail-on", "lost-fact", "--fact", "AssertionError")
+        self.assertEqual((0, ""), mini_agent(*call)[::2])
+        self.assertEqual((1, "mini-agent: the fact 'AsertionError' was never said\n"),
+                         mini_agent(*call, "--fact", "AsertionError")[::2])
+
     def test_a_bound_that_nothing_can_break_or_keep_is_refused(self):
         """A build that could never fail, or only fail, is a mistake: one line, before any work."""
         call = ("compare", SAMPLES / "lesson.jsonl", "--policy", "naive", "--window", "1800")

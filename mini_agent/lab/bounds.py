@@ -19,7 +19,7 @@ FAILURES = ("lost-fact", "law", "overflow")
 @dataclass(frozen=True)
 class Bounds:
     """`max_peak` in tokens; `min_recall` is the far recall, 0 to 1; `fail_on` are of
-    `FAILURES`: a fact that is gone at the last step, a law broken, a step over the window."""
+    `FAILURES`: a fact that was said and is gone at the last step, a law broken, a step over the window."""
 
     max_peak: int | None = None
     min_recall: float | None = None
@@ -42,13 +42,21 @@ class Bounds:
                              value="lost-fact", remedy="give one with --fact")
 
     def broken(self, rows: Sequence[Mapping[str, Any]], policies: Sequence[str]) -> Iterator[str]:
-        """A sentence for each bound that a row breaks."""
+        """A sentence for each bound that a row breaks; a fact can only be lost where it was
+        said, and one that was said nowhere bounds nothing."""
+        said = {(row["session"], fact) for row in rows
+                for fact, state in row["facts"].items() if state != "gone"}
         for row in rows:
             if row["policy"] in policies:
-                for text in self._faults(row):
+                for text in self._faults(row, said):
                     yield f"{row['session']}: {row['policy']} at {row['window']}: {text}"
+        if "lost-fact" in self.fail_on:
+            known = {fact for _, fact in said}
+            for fact in dict.fromkeys(fact for row in rows for fact in row["facts"]):
+                if fact not in known:
+                    yield f"the fact {fact!r} was never said"
 
-    def _faults(self, row: Mapping[str, Any]) -> Iterator[str]:
+    def _faults(self, row: Mapping[str, Any], said: set[tuple[str, str]]) -> Iterator[str]:
         if self.max_peak is not None and row["peak_tokens"] > self.max_peak:
             yield f"a peak of {number_of(row['peak_tokens'], 'token')} is over {self.max_peak}"
         far = row["far_recall"]
@@ -56,7 +64,7 @@ class Bounds:
             yield f"far recall {far} is under {self.min_recall}"
         if "lost-fact" in self.fail_on:
             for fact, state in row["facts"].items():
-                if state == "gone":
+                if state == "gone" and (row["session"], fact) in said:
                     yield f"the fact {fact!r} is gone"
         if "law" in self.fail_on and row["law_breaks"]:
             yield f"a law was broken {number_of(row['law_breaks'], 'time')}"
