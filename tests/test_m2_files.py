@@ -8,7 +8,9 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 from mini_agent.errors import ToolError
 from mini_agent.tools.files import ListFiles, ReadFile
@@ -204,6 +206,28 @@ class SearchTest(ToolCase):
             tool("(a+)+$", regex=True)
         self.assertEqual(caught.exception.code, "SEARCH_TIMEOUT")
         self.assertLess(time.monotonic() - start, 2)
+
+    def test_only_the_expression_takes_of_its_time(self) -> None:
+        """A slow disk and a folder of many small files are not the pattern's fault."""
+        clock = [0.0]
+
+        def slow() -> Iterator[tuple[str, str]]:
+            for number in range(300_000):  # 300,000 sizes added up for each file took minutes
+                clock[0] += 1.0
+                yield f"{number}:", "abc" if number % 100_000 == 0 else ""
+
+        with mock.patch("mini_agent.tools.search.time") as time_:
+            time_.monotonic = lambda: clock[0]
+            hits = list(SearchText(self.workspace, seconds=5.0)._expression("b", slow()))
+        self.assertEqual([("0:", 1, "abc", 1), ("100000:", 1, "abc", 1), ("200000:", 1, "abc", 1)],
+                         hits)
+
+    def test_a_search_that_breaks_off_is_told_in_a_few_words(self) -> None:
+        """Where the system ends it, not with the whole program that was run."""
+        self.put("a", "b")
+        with mock.patch("mini_agent.tools.search._CHILD", "raise SystemExit(3)"):
+            self.assertEqual(self.fails("BAD_PATTERN", "search_text", pattern="b", regex=True),
+                             "the pattern cannot be used: exit=3")
 
     def test_a_search_without_end_ends_though_nobody_is_left_to_end_it(self) -> None:
         """Its process has taken its processor time, and is killed by the system."""

@@ -113,22 +113,21 @@ class SearchText:
 
     def _expression(self, pattern: str, sources: Iterator[Source]) -> Iterator[Hit]:
         """The hits of a regular expression, found by other processes in batches."""
-        deadline = time.monotonic() + self.seconds
-        batch: list[Source] = []
-        for source in sources:
-            batch.append(source)
-            if sum(len(text) for _, text in batch) > BATCH:
-                yield from self._batch(pattern, batch, deadline)
-                batch = []
-        yield from self._batch(pattern, batch, deadline)
+        left = self.seconds
+        for batch in _batches(sources):
+            start = time.monotonic()
+            found = self._found(pattern, [text for _, text in batch], max(.01, left))
+            left -= time.monotonic() - start  # to read the files is not the expression's work
+            for (prefix, text), hits in zip(batch, found):
+                lines = text.split("\n")
+                yield from ((prefix, index + 1, lines[index], at) for index, at in hits)
 
     def _bad_pattern(self, fault: str) -> ToolError:
         return ToolError("BAD_PATTERN", self.workspace.texts("BAD_PATTERN", fault=fault))
 
-    def _batch(self, pattern: str, batch: list[Source], deadline: float) -> Iterator[Hit]:
-        left = max(.01, deadline - time.monotonic())
-        given = json.dumps({"pattern": pattern, "texts": [text for _, text in batch],
-                            "seconds": math.ceil(left) + 1})
+    def _found(self, pattern: str, texts: list[str], left: float) -> list[list[tuple[int, int]]]:
+        """The (line, offset) of the hits in each text, within `left` seconds."""
+        given = json.dumps({"pattern": pattern, "texts": texts, "seconds": math.ceil(left) + 1})
         try:
             done = subprocess.run(
                 [sys.executable, "-I", "-S", "-c", _CHILD], input=given.encode("ascii"),
@@ -136,12 +135,25 @@ class SearchText:
         except subprocess.TimeoutExpired as error:
             raise ToolError("SEARCH_TIMEOUT", self.workspace.texts(
                 "SEARCH_TIMEOUT", seconds=f"{self.seconds:g}")) from error
+        except subprocess.CalledProcessError as error:  # it had not the memory, or was killed
+            raise self._bad_pattern(f"exit={error.returncode}") from error
         found = json.loads(done.stdout)
         if "fault" in found:
             raise self._bad_pattern(one_line(found["fault"]))
-        for (prefix, text), hits in zip(batch, found["hits"]):
-            lines = text.split("\n")
-            yield from ((prefix, index + 1, lines[index], at) for index, at in hits)
+        hits: list[list[tuple[int, int]]] = found["hits"]
+        return hits
+
+
+def _batches(sources: Iterator[Source]) -> Iterator[list[Source]]:
+    """The sources in lists of little more than BATCH characters; at least one, empty or not."""
+    batch, size = list[Source](), 0
+    for source in sources:
+        batch.append(source)
+        size += len(source[1])
+        if size > BATCH:
+            yield batch
+            batch, size = [], 0
+    yield batch
 
 
 def _literal(pattern: str, sources: Iterator[Source]) -> Iterator[Hit]:
