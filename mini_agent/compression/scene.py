@@ -67,39 +67,27 @@ class Summarise(Protocol):
 
 @dataclass(frozen=True)
 class Scene:
-    """The situation in which a strategy is asked.
-
-    `goal`: tokens that the view should come down to. `sent`: how many leading
-    entries have been sent already; where the policy freezes (`frozen`), they are
-    not shortened any more. `summarise` asks the model. `tools` are the names of the
-    tools that the agent has: no text may name another. `shelf` keeps what leaves the
-    view; a strategy that needs one says so where it is None.
-    `stages` are the stages of the work that have ended, oldest first; `times_summarised`
-    says how many changes of this session made a summary. `trigger` is what the ladder is taken for
-    (threshold, stage, overflow, manual), `focus` what a user who asked for it cares for.
-    `index` knows the lines and words of the history, as far as it was told to `grow`,
-    `support` where the names in summaries stand in it.
-    """
+    """The situation in which a strategy is asked."""
 
     step: int
     history: Sequence[Message]
-    goal: int
+    goal: int               # tokens that the view should come down to
     budget: Budget
     estimate: Estimator
     texts: Texts
     protection: Protection
-    sent: int
-    frozen: bool
-    summarise: Summarise
+    sent: int               # how many leading entries have been sent already
+    frozen: bool            # whether the policy shortens none of those
+    summarise: Summarise    # asks the model
     pins: Pins = Pins()
-    tools: frozenset[str] = frozenset()
-    shelf: Shelf | None = None
-    stages: tuple[Stage, ...] = ()
-    times_summarised: int = 0
-    trigger: str = "threshold"
-    focus: str = ""
-    index: HistoryIndex = field(default_factory=lambda: HistoryIndex(()))
-    support: Support = field(default_factory=Support)
+    tools: frozenset[str] = frozenset()  # that the agent has: no text may name another
+    shelf: Shelf | None = None           # keeps what leaves the view; not every session has one
+    stages: tuple[Stage, ...] = ()       # of the work, that have ended, oldest first
+    times_summarised: int = 0            # changes of this session that made a summary
+    trigger: str = "threshold"           # or "stage", "overflow", "manual"
+    focus: str = ""                      # what a user who asked for it cares about
+    index: HistoryIndex = field(default_factory=lambda: HistoryIndex(()))  # as far as told to grow
+    support: Support = field(default_factory=Support)  # where the names in summaries stand in it
 
     def entry(self, message: Message, stands_for: Sequence[int], how: str) -> Entry:
         """An entry with its tokens counted; its text carries the pins of what it stands for."""
