@@ -114,6 +114,22 @@ class ShowTest(unittest.TestCase):
         for message in messages[:2]:
             self.assertIn(f"    {message['content']}\n", out)
 
+    def test_what_was_sent_can_be_had_as_json(self):
+        """Message by message as it was sent, under each what it stands for; a step a line."""
+        status, out, _ = mini_agent("show", REFERENCE, "--json")
+        told = [json.loads(line) for line in out.splitlines()]
+        (_, steps, _), = steps_at(str(REFERENCE))
+        self.assertEqual([(taken.step, view.tokens, view.messages())
+                          for taken, view in views(steps)],
+                         [(one["step"], one["tokens"], [entry["message"] for entry in one["entries"]])
+                          for one in told])
+        changes = list(read_trace(REFERENCE).events("context_compression"))
+        self.assertEqual(changes, [change for one in told for change in one["changes"]])
+        self.assertEqual(list(range(2, 16)), told[9]["entries"][2]["stands_for"])
+        nine = json.loads(mini_agent("show", REFERENCE, "--json", "--step", "9")[1])
+        self.assertEqual(told[9], nine)
+        self.assertEqual(2, mini_agent("show", REFERENCE, "--json", "--diff")[0])
+
     def test_a_difference_names_what_left_and_what_came(self):
         """A change of the step first; what is as before is not shown."""
         change = next(read_trace(REFERENCE).events("context_compression"))

@@ -33,6 +33,8 @@ def _add_show(commands: Any, add: Add) -> None:
     parser.add_argument("--step", type=int, metavar="N", help="all that was sent at this step")
     parser.add_argument("--diff", action="store_true",
                         help="only what changed since the step before")
+    parser.add_argument("--json", action="store_true",
+                        help="print what was sent at the step, or at each, one a line, as JSON")
     _add_replay(parser)
 
 
@@ -53,9 +55,16 @@ def _show(options: argparse.Namespace) -> int:
     from ..subagents.trails import find_trace
     from ..trace import read_trace
     from .look import is_trace
-    from .show import show_step, show_steps, show_trace
+    from .show import show_step, show_steps, show_trace, step_objects
 
     replayed = options.policy, options.window, options.workspace
+    if options.json and options.diff:
+        raise UsageError("--json and --diff contradict each other", place="--diff",
+                         remedy="give one of them")
+    if options.json:
+        for sent in step_objects(options.trace, options.step, *replayed):
+            print(json.dumps(sent, ensure_ascii=False))
+        return DONE
     if options.step is not None or options.diff:  # to the letter: nothing is broken there
         for line in show_step(options.trace, options.step, options.diff, *replayed):
             print(escaped(line))

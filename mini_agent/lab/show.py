@@ -76,16 +76,40 @@ def show_step(path: str, step: int | None, diff: bool, policy: str = "", window:
     A trace shows what its run sent; with a policy, and for any other log, the session is
     replayed first. Raises `UsageError` where no session of the file has such a step.
     """
-    found = list(steps_at(path, policy, window, workspace, below=False))
-    taken = [one.step for _, steps, _ in found for one in steps]
+    found = _found(path, step, policy, window, workspace)
+    for name, steps in found:
+        if len(found) > 1:
+            yield f"{name}:"
+        yield from _lines(steps, step, diff)
+
+
+def step_objects(path: str, step: int | None, policy: str = "", window: str = "32k",
+                 workspace: str = "") -> Iterator[dict[str, Any]]:
+    """What was sent at one step, or at each: the messages as they are, and for each what it
+    stands for, how, and its tokens; before that the changes of the step, as recorded.
+
+    Raises what `show_step` raises.
+    """
+    for name, steps in _found(path, step, policy, window, workspace):
+        for taken, view in views(steps):
+            if step is None or taken.step == step:
+                yield {"session": name, "step": taken.step, "tokens": view.tokens,
+                       "sent": taken.sent or None,
+                       "changes": [record["payload"] for record in taken.changes],
+                       "entries": [entry._asdict() for entry in view.entries]}
+
+
+def _found(path: str, step: int | None, policy: str, window: str,
+           workspace: str) -> list[tuple[str, Sequence[Taken]]]:
+    """(name, steps) of each session of a file, of which one at least has this step."""
+    found = [(name, steps) for name, steps, _ in steps_at(path, policy, window, workspace,
+                                                          below=False)]
+    taken = [one.step for _, steps in found for one in steps]
     if step is not None and step not in taken:
         raise UsageError(f"there is no step {step}", place=path, value=step,
                          remedy=f"steps are 0 to {max(taken)}" if taken
                          else "no model was called in it")
-    for name, steps, _ in found:
-        if len(found) > 1:
-            yield f"{name}:"
-        yield from _lines(steps, step, diff)
+    return found
 
 
 def _lines(steps: Sequence[Taken], step: int | None, diff: bool) -> Iterator[str]:
