@@ -168,10 +168,9 @@ class _Fold:
     def _undone(self, change: Change) -> Iterator[tuple[int, str]]:
         """What was there before a change is there again, dropped messages too. It was judged
         then; a younger pin is said again by a record behind."""
-        done = self._state.undoable[-1]
-        back = done.inverse
+        seq, back = self._state.undoable[-1]
         if (change.affected, change.inserts) != (back.affected, back.inserts):
-            yield CONSERVATION, f"it does not lead back to the view before seq {done.seq}"
+            yield CONSERVATION, f"it does not lead back to the view before seq {seq}"
 
     def _counted(self, change: Change) -> Change:
         """The change with the tokens of its entries counted here."""

@@ -38,26 +38,13 @@ class Gained(NamedTuple):
     drift: Drift
 
 
-class Done(NamedTuple):
-    """A change that can be taken back: the number of its record, and the view before it."""
-
-    seq: int
-    before: View
-    change: Change
-
-    @property
-    def inverse(self) -> Change:
-        """The change that takes it back."""
-        return inverse(self.before, self.change)
-
-
 class WindowState:
     """The state of one session's window; `fold` is the only way to change it.
 
     `users` are (history index, tokens) of user messages, `heads` the indexes of
     system messages. `asked` messages were in the history at the last model call,
     `answered` at the last one that got a reply.
-    `undoable` are the newest changes, the last one last.
+    `undoable` are (seq, inverse change) of the newest changes, the last one last.
     `resting` is the size in tokens, of the view alone, that an undo went back to.
     `declared` are the tokens of the tool declarations, `times_summarised` counts changes
     that made a summary.
@@ -82,7 +69,7 @@ class WindowState:
         self.at_boundary = False                       # a stage has ended since the last call
         self.breaker, self.skips = Breaker(), Skips()
         self.settings: dict[str, Any] = {}
-        self.undoable: deque[Done] = deque(maxlen=UNDOABLE)
+        self.undoable: deque[tuple[int, Change]] = deque(maxlen=UNDOABLE)
         self.resting = 0
         self.times_summarised = 0
         self.taken: tuple[Gained, ...] = ()
@@ -161,10 +148,10 @@ class WindowState:
 
     def _compressed(self, payload: dict[str, Any], seq: int, change: Change,
                     after: View) -> None:
-        before = self.view
+        back = inverse(self.view, change)
         self.taken += (Gained(change.strategy, payload["trigger"], self.view.tokens, self.drift),)
         self._become(change, after)
-        self.undoable.append(Done(seq, before, change))
+        self.undoable.append((seq, back))
         self.applied = True
         self.resting = 0
         self.times_summarised += any(entry.how == "summary" for _, entry in change.inserts)
@@ -181,8 +168,8 @@ class WindowState:
             self.summaries.append(payload)
 
     def _on_undo(self, payload: dict[str, Any], _: int) -> None:
-        if payload["seq"] != self.undoable[-1].seq:
-            raise ValueError(f"the last change is seq {self.undoable[-1].seq}")
+        if payload["seq"] != self.undoable[-1][0]:
+            raise ValueError(f"the last change is seq {self.undoable[-1][0]}")
         self._become(*_made_anew(self.view, payload))
         self.undoable.pop()
         self.resting = self.view.tokens

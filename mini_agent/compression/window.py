@@ -158,9 +158,9 @@ class ContextWindow:
             raise UsageError("there is no compression to undo", place="undo",
                              remedy="there is one after a compression")
         before = self.tokens
-        done = self.state.undoable[-1]
+        seq, change = self.state.undoable[-1]
         self._ladder.record("undo", **{
-            "step": step, "seq": done.seq, **manual_payload(step, self.view, done.inverse)})
+            "step": step, "seq": seq, **manual_payload(step, self.view, change)})
         for pin in self.pins.pins:  # what is back was written before some of them were set
             if put_back(pin, self.state) is not None:
                 self._ladder.record("pin", **record_of(pin, step, "undo", "", self.state))
