@@ -35,7 +35,8 @@ SILENT = re.compile("|".join((
     r"tool_.*|arg_.*|unit_.*|read_.*|recall_.*|no_such_.*|empty_.*|page_.*",     # tools, their answers
     r"json_.*|invalid_json|fault_.*|unknown_tool|did_you_mean|[A-Z_]+|bad_.*",  # errors of calls
     r"left_out|stopped|line_part|one_line_only|written|same_new|closest|nothing_close|diff_cut",
-    r"output_(cut|gap)|no_shell|ask_for_shell|needs_shell|protected_changed|pin_set|stage_ended",
+    r"output_(cut|gap)|no_shell|ask_for_shell|needs_shell|protected_changed|stage_ended",
+    r"pin_(set|no_.*|not_said|left)|store_error",
     r"child_.*|children_.*|give_up_noted|not_given_changed|denied.*|cut_off|interrupted|end_.*|part_.*",
     r"turns_.*|live_system|none|skills?_.*(?<!restored)|tools_left_out",        # what models are told
     r"summary_.*|transcript_.*|summariser_cut|draft|long_thread",               # what summarisers are

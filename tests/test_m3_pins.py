@@ -132,6 +132,16 @@ class Pinning(unittest.TestCase):
                             (Pin(3, ""), "message #3 has no text")):
             self.assertEqual(made.pin(pin, 0, "user"), answer)
 
+    def test_a_refusal_is_in_the_language_of_the_session(self) -> None:
+        """The model reads it, as it reads all that the harness says."""
+        made = window(1_000, "rolling_summary", language="zh")
+        made.take_in([*head(), *rounds(1, "word " * 600)])
+        for pin, answer in ((Pin(9, "x"), "没有消息 #9;最新的是 #3"),
+                            (Pin(1, "other"), "消息 #1 中没有与此完全一致的文字"),
+                            (Pin(3, ""), "它有 753 个 token,已固定的有 0 个;固定内容合计至多 100 个"
+                             "(1000 的 10 %)")):
+            self.assertEqual(made.pin(pin, 0, "tool"), answer)
+
     def test_a_pin_without_a_text_is_of_the_whole_message(self) -> None:
         """The record has the text that it stands for."""
         made = window(1_000, "rolling_summary")

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..columns import number_of
 from ..tokens import Estimator
 from .marks import marks, may_mark
 from .pins import KINDS, SHARE, Pin, Pins
@@ -27,16 +26,17 @@ def whole(pin: Pin, state: WindowState) -> Pin:
 
 def pin_refusal(pin: Pin, state: WindowState, window: int | None) -> str:
     """Why `pin` may not be set, "" if it may. `window` in tokens, None without a limit."""
-    if not 0 <= pin.index < len(state.history):
-        return f"there is no message #{pin.index}; the newest is #{len(state.history) - 1}"
+    texts, index = state.texts, pin.index
+    if not 0 <= index < len(state.history):
+        return texts("pin_no_message", index=index, last=len(state.history) - 1)
     if pin.kind not in KINDS:
-        return f"no kind {pin.kind!r}; there are {', '.join(KINDS)}"
+        return texts("pin_no_kind", kind=pin.kind, kinds=", ".join(KINDS))
     if not pin.text and not pin.protect:
-        return f"message #{pin.index} has no text"
-    if pin.text not in state.history[pin.index]["content"]:
-        return f"message #{pin.index} does not have this text word for word"
-    if not any(pin.index in entry.stands_for for entry in state.view.entries):
-        return f"message #{pin.index} has left the window"
+        return texts("pin_no_text", index=index)
+    if pin.text not in state.history[index]["content"]:
+        return texts("pin_not_said", index=index)
+    if not any(index in entry.stands_for for entry in state.view.entries):
+        return texts("pin_left", index=index)
     return too_large(pin, state.pins, state.estimate, window)
 
 
@@ -46,8 +46,8 @@ def too_large(pin: Pin, pins: Pins, estimate: Estimator, window: int | None) -> 
     more = estimate.text(pins.line(pin))
     if window is None or (taken + more) * 100 <= window * SHARE:
         return ""
-    return (f"it has {number_of(more, 'token')} and {taken} are pinned already; pins may take "
-            f"{window * SHARE // 100} together ({SHARE} % of {window})")
+    return pins.texts("pin_no_room", more=more, taken=taken, limit=window * SHARE // 100,
+                      share=SHARE, window=window)
 
 
 def put_back(pin: Pin, state: WindowState) -> Change | None:

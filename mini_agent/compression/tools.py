@@ -147,7 +147,8 @@ class RecallTool:
         try:
             total, found = self.finder.find(query, start - 1 + HITS)
         except StrategyError as error:
-            raise ToolError("STORE_ERROR", str(error)) from error
+            raise ToolError("STORE_ERROR", self.texts(
+                "store_error", reason=error.__cause__ or error)) from error
         if start > max(1, total):
             raise ToolError("BAD_RANGE", self.texts("no_such_hit", start=start, total=total))
         hits: list[str] = []

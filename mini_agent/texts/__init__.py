@@ -41,6 +41,18 @@ TEXTS: dict[str, tuple[str, str]] = {
     "pin_parameter": ("- parameter: {text}", "- 参数: {text}"),
     "pin_error_fix": ("- error and fix: {text}", "- 错误与修复: {text}"),
     "pin_assumption": ("- assumption, NOT verified: {text}", "- 假设,未验证: {text}"),
+    # pinning.py
+    "pin_no_message": ("there is no message #{index}; the newest is #{last}",
+                       "没有消息 #{index};最新的是 #{last}"),
+    "pin_no_kind": ("no kind {kind!r}; there are {kinds}", "没有类别 {kind!r};可用的有 {kinds}"),
+    "pin_no_text": ("message #{index} has no text", "消息 #{index} 没有文字"),
+    "pin_not_said": ("message #{index} does not have this text word for word",
+                     "消息 #{index} 中没有与此完全一致的文字"),
+    "pin_left": ("message #{index} has left the window", "消息 #{index} 已离开窗口"),
+    "pin_no_room": ("it has {more} tokens and {taken} are pinned already; pins may take {limit} "
+                    "together ({share} % of {window})",
+                    "它有 {more} 个 token,已固定的有 {taken} 个;固定内容合计至多 {limit} 个"
+                    "({window} 的 {share} %)"),
     # pin_tools.py
     "tool_pin": ("Keep a text of a message word for word for the rest of this session, whatever "
                  "is compressed.", "让某条消息中的一段文字在本次会话中逐字保留,不受压缩影响"),

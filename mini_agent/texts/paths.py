@@ -69,6 +69,7 @@ PATHS: dict[str, tuple[str, str]] = {
                        "没有消息 #{handle}: 范围为 #0 到 #{last}"),
     "no_such_part": ("#{handle} has no {unit} {start} to {end}: it has {total}",
                      "#{handle} 没有第 {start} 到 {end} {unit}: 共 {total}"),
+    "store_error": ("the store cannot be searched: {reason}", "存储无法检索: {reason}"),
     "empty_query": ("the query has no words to look for", "query 中没有可检索的词"),
     "arg_hit": ("Number of the first hit to show, from 1", "从第几条命中开始显示,从 1 计"),
     "no_such_hit": ("there is no hit {start}: there are {total}", "没有第 {start} 条命中: 共 {total} 条"),
