@@ -24,6 +24,7 @@ LONG_CHARS = 500  # of one in the rolling form, which quotes more fully
 _DECIDED = re.compile(r"\b(because|instead|decided?|choose|chose|rather than|switch|so that)\b"
                       r"|因为|所以|因此|决定|改用|换成|而不是", re.IGNORECASE)
 _PART = re.compile(r"[A-Za-z0-9_./,-]+$")  # a word that may go on behind a cut
+_IN_FOLDER = re.compile(r"(?<=[\u3400-\u9fff])/[\w./\-]*")  # of `笔记/a.md` all but the folder
 _BOX = re.compile(r"^\s*(?:[-*]|\d+\.) \[([ xX])\] (.+)$", re.MULTILINE)
 
 
@@ -168,9 +169,11 @@ def _users(messages: Sequence[Message], texts: Texts) -> list[str]:
 def _concepts(messages: Sequence[Message], texts: Texts) -> list[str]:
     """The identifiers named most often, the first named first among equals.
 
-    A run of Chinese that stands only once is part of a sentence, and no name.
+    A run of Chinese that stands only once is part of a sentence, and no name; and what is
+    behind the slash of a Chinese folder is a piece of a path, and none either.
     """
-    named = Counter(word for message in messages for word in words(_said(message, 4 * MAX_CHARS)))
+    named = Counter(word for message in messages for word in words(
+        _IN_FOLDER.sub(" ", _said(message, 4 * MAX_CHARS))))
     told = [word for word, times in named.most_common() if times > 1 or word[0] < "\u3400"][:12]
     return [texts("said_action", text=", ".join(told))] if told else []
 

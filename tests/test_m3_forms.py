@@ -88,6 +88,14 @@ class ExtractTest(unittest.TestCase):
         for section in ("concepts", "critical"):
             self.assertEqual(["- 库存服务, a.md, A-1077"], extract.section_lines(section, said, CHINESE))
 
+    def test_a_piece_of_a_chinese_path_is_no_concept(self) -> None:
+        """`/a.md` is another file than `笔记/a.md`, which stands whole among the files."""
+        said = [assistant("看 笔记/a.md 与 src/b.py", [call("c", "read_file", {"path": "笔记/a.md"})]),
+                tool_result("c", "read_file", "会议/纪要/2024.md /etc/app.conf")]
+        self.assertEqual(["- src/b.py, /etc/app.conf"],
+                         extract.section_lines("concepts", said, CHINESE))
+        self.assertEqual(["- 笔记/a.md (读过)"], extract.section_lines("files", said, CHINESE))
+
     def test_only_the_assistants_lists_are_lists(self) -> None:
         """A point that a tool printed, or a user typed, is text; the newest tick counts."""
         self.assertEqual({"read": True, "ship": False, "test": True}, extract.boxes(SESSION))
