@@ -100,7 +100,7 @@ _FRAMES = 300    # lines of a traceback, at most
 _LOOK = 400      # characters of a line that are looked at
 _JUDGED = 500    # lines that are judged at each end of an output, of those with a hint
 _POINTS = 100    # faults that are given back
-_KNOWN = 2**12   # lines that are not judged again: outputs repeat what files and outputs had
+_KNOWN = 2**12   # lines that are not judged again
 
 
 def error_weight(line: str) -> int:
@@ -109,7 +109,6 @@ def error_weight(line: str) -> int:
     return _weight(line[:_LOOK])
 
 
-@lru_cache(_KNOWN)
 def _weight(line: str) -> int:
     if _PASSED.search(line):
         return 0
@@ -126,38 +125,43 @@ def _weight(line: str) -> int:
     return SUSPECT if _SUSPECT.search(line) else 0
 
 
-def error_points(rows: Sequence[str]) -> list[int]:
-    """Indexes of the rows that say what is wrong and where, the most telling first."""
-    return list(dict.fromkeys(chain.from_iterable(error_faults(rows))))
-
-
-def error_faults(rows: Sequence[str]) -> list[list[int]]:
-    """Each fault that an output reports, the most telling first: indexes of its rows.
-
-    At most 100. Behind a row that states a fault comes the next, if it ends with a
-    colon, and the nearest row of the project's own (not a library's) that says where.
-    Of rows that differ in their digits only, the first stands for all.
-    """
-    weights = {at: error_weight(rows[at]) for at in _candidates(rows)}
-    weights.update([(at, STATED) for at in _raised(rows, weights)])
-    order = sorted((at for at in weights if weights[at]), key=lambda at: (-weights[at], at))
-    shapes: dict[str, int] = {}
-    for at in order:
-        shapes.setdefault(_DIGITS.sub("0", rows[at][:_LOOK].strip()), at)
-    return [[at, *(chain(_told_below(rows, at), _place_of(rows, at))
-                   if weights[at] == STATED else ())] for at in islice(shapes.values(), _POINTS)]
-
-
-def _candidates(rows: Sequence[str]) -> list[int]:
-    """Indexes, rising, of the rows that hold a hint; of very many, those at both ends."""
-    places = list(compress(count(), map(_is_hinted, (row[:_LOOK] for row in rows))))
-    return places if len(places) <= 2 * _JUDGED else places[:_JUDGED] + places[-_JUDGED:]
-
-
-@lru_cache(_KNOWN)
 def _is_hinted(line: str) -> bool:
     line = line.lower()
     return bool(_HINTED.search(line) or _FORMS.search(line))
+
+
+class ErrorLines:
+    """Finds the lines of outputs that say what is wrong. It knows what it has judged lately:
+    outputs repeat what files and outputs had."""
+
+    def __init__(self) -> None:
+        self._weight = lru_cache(_KNOWN)(_weight)
+        self._is_hinted = lru_cache(_KNOWN)(_is_hinted)
+
+    def points(self, rows: Sequence[str]) -> list[int]:
+        """Indexes of the rows that say what is wrong and where, the most telling first."""
+        return list(dict.fromkeys(chain.from_iterable(self.faults(rows))))
+
+    def faults(self, rows: Sequence[str]) -> list[list[int]]:
+        """Each fault that an output reports, the most telling first: indexes of its rows.
+
+        At most 100. Behind a row that states a fault comes the next, if it ends with a
+        colon, and the nearest row of the project's own (not a library's) that says where.
+        Of rows that differ in their digits only, the first stands for all.
+        """
+        weights = {at: self._weight(rows[at][:_LOOK]) for at in self._candidates(rows)}
+        weights.update([(at, STATED) for at in _raised(rows, weights)])
+        order = sorted((at for at in weights if weights[at]), key=lambda at: (-weights[at], at))
+        shapes: dict[str, int] = {}
+        for at in order:
+            shapes.setdefault(_DIGITS.sub("0", rows[at][:_LOOK].strip()), at)
+        return [[at, *(chain(_told_below(rows, at), _place_of(rows, at))
+                       if weights[at] == STATED else ())] for at in islice(shapes.values(), _POINTS)]
+
+    def _candidates(self, rows: Sequence[str]) -> list[int]:
+        """Indexes, rising, of the rows that hold a hint; of very many, those at both ends."""
+        places = list(compress(count(), map(self._is_hinted, (row[:_LOOK] for row in rows))))
+        return places if len(places) <= 2 * _JUDGED else places[:_JUDGED] + places[-_JUDGED:]
 
 
 def _raised(rows: Sequence[str], candidates: Iterable[int]) -> Iterator[int]:
@@ -190,3 +194,4 @@ def _place_of(rows: Sequence[str], index: int) -> Iterator[int]:
     near = range(max(0, index - _NEAR), min(len(rows), index + _NEAR + 1))
     if not own(index) and (_LIBRARY.search(rows[index]) or not _INSIDE.search(rows[index])):
         yield from sorted(filter(own, near), key=lambda at: (abs(at - index), at))[:1]
+

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator
-from functools import lru_cache
 
 WORD = re.compile(r"(?:~?/|\.{1,2}/)?[A-Za-z0-9_][A-Za-z0-9_./\-]*[A-Za-z0-9_]"
                   r"|[\u3400-\u9fff]{4,}")
@@ -21,7 +20,6 @@ _QUOTED = re.compile(r"`([^`\n]{2,200})`|\"([^\"\n]{2,200})\"|「([^」\n]{2,200
 
 MIN_WORD, MAX_WORD, MAX_HAN = 3, 200, 24
 MIN_LINE, MAX_LINE = 12, 400
-STRETCHES = 2**12  # that are not looked through again
 
 # Telling by their form, but general knowledge: nobody has to look them up.
 GENERAL = frozenset("""
@@ -68,12 +66,8 @@ def stands_at(word: str, text: str, at: int) -> bool:
     return any(found.span() == (at, end) for found in WORD.finditer(text, start, end + MAX_WORD))
 
 
-@lru_cache(STRETCHES)
 def names(stretch: str) -> tuple[str, ...]:
-    """The `pieces` of a short text without blanks that are `words`, and no general knowledge.
-
-    Kept for a while: lines are many, but they are made of the same again and again.
-    """
+    """The `pieces` of a short text without blanks that are `words`, and no general knowledge."""
     return tuple(piece for piece in pieces(stretch) if _tells(piece) and piece not in GENERAL)
 
 

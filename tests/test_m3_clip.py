@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 from mini_agent.compression.policies import Policy
-from mini_agent.errorlines import error_points, error_weight
+from mini_agent.errorlines import ErrorLines, error_weight
 from mini_agent.words import rows_of
 
 from .desk import Desk, ladder
@@ -31,7 +31,7 @@ def clipped(text: str, **settings: object) -> str:
     return desk.ask()[3]["content"]
 
 
-class ErrorLines(unittest.TestCase):
+class ErrorLinesTest(unittest.TestCase):
     """Outputs of compilers, linkers, tests, package managers, type checkers and servers."""
 
     def test_what_is_wrong_and_where_survives_in_the_room_of_first_and_last_lines(self) -> None:
@@ -87,16 +87,17 @@ class ErrorLines(unittest.TestCase):
         """They take no room from the row that says what is wrong, which comes before them."""
         rows = ["Traceback (most recent call last):", '  File "/usr/lib/python3.12/asyncio/run.py", line 9, in run',
                 '  File "app/sync.py", line 4, in load', "    raise GaveUp(7)", "app.sync.GaveUp: feed 7", "done"]
-        self.assertEqual(error_points(rows), [4, 2, 0])
-        self.assertEqual(error_points(["lib/a.py:90: in import_module", "E   ImportError: no b"])[:1], [1])
+        self.assertEqual(ErrorLines().points(rows), [4, 2, 0])
+        self.assertEqual(ErrorLines().points(
+            ["lib/a.py:90: in import_module", "E   ImportError: no b"])[:1], [1])
         self.assertEqual(error_weight("ERROR: test_raise (shop.tests.T.test_raise)"), 2)
 
     def test_what_a_row_announces_stands_below_it(self) -> None:
         """A colon at the end hands on to the next row; the place may stand 30 rows off."""
         rows = ["CMake Error at cmake/FindFoo.cmake:17 (message):", "", "  Foo 2.3 or newer is required", "ok"]
-        self.assertEqual(error_points(rows), [0, 2])
+        self.assertEqual(ErrorLines().points(rows), [0, 2])
         rows = ["AssertionError: 1 != 2", *["  <div>"] * 28, "    at total (src/cart.test.ts:9:3)"]
-        self.assertEqual(error_points(rows), [0, 29])
+        self.assertEqual(ErrorLines().points(rows), [0, 29])
 
     def test_no_line_is_passed_over_that_would_have_been_judged_an_error(self) -> None:
         """The quick look that chooses what is judged finds each line with a weight."""
@@ -104,13 +105,14 @@ class ErrorLines(unittest.TestCase):
             rows = rows_of((OUTPUTS / f"{name}.txt").read_text(encoding="utf-8"))
             for at, row in enumerate(rows):
                 with self.subTest(name, row=row):
-                    self.assertEqual(error_points([row])[:1], [0] if error_weight(row) else [])
+                    self.assertEqual(ErrorLines().points([row])[:1], [0] if error_weight(row) else [])
 
     def test_of_an_output_full_of_errors_both_ends_are_judged(self) -> None:
         """5,000 lines that all fail, each in its own way: at most 100 points come back."""
         rows = [f"Error: {chr(0x4e00 + number)} is wrong" for number in range(5_000)]
-        self.assertEqual(error_points(rows), list(range(100)))
-        self.assertEqual(error_points(["FAILED"] * 9 + ["ok"] * 9_000 + ["Error: late"])[:2], [9_009, 0])
+        self.assertEqual(ErrorLines().points(rows), list(range(100)))
+        self.assertEqual(ErrorLines().points(
+            ["FAILED"] * 9 + ["ok"] * 9_000 + ["Error: late"])[:2], [9_009, 0])
 
     def test_a_line_of_100_000_characters_is_judged_by_its_start(self) -> None:
         """Judging never takes longer than the line's first 400 characters ask for."""

@@ -40,7 +40,7 @@ def plain(value: object) -> object:
         return [plain(one) for one in value]
     if isinstance(value, (HistoryIndex, Chronicle, Work, Worths)):
         return {name: plain(one) for name, one in vars(value).items()
-                if name not in ("_history", "history", "_chronicle")}
+                if name not in ("_history", "history", "_chronicle", "errors", "_names_in")}
     return value
 
 

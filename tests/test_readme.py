@@ -404,6 +404,16 @@ class HouseTest(unittest.TestCase):
             "tail_start": ["digest.py", "laws.py"], "usage": ["anthropic.py", "openai.py"],
         }, {name: places for name, places in found.items() if len(places) > 1})
 
+    def test_no_module_remembers_anything(self) -> None:
+        """No `global`, and no cache of a function: what is kept belongs to an object."""
+        import ast
+        for path in sorted((ROOT / "mini_agent").rglob("*.py")):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            kept = [ast.unparse(how) for node in tree.body if isinstance(node, ast.FunctionDef)
+                    for how in node.decorator_list if "cache" in ast.unparse(how)]
+            kept += [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Global)]
+            self.assertEqual([], kept, path)
+
     def test_each_test_says_its_rule(self) -> None:
         """A name that states it, and a sentence."""
         for path in sorted((ROOT / "tests").glob("test_*.py")):

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ..actions import CHANGED, READ
-from ..errorlines import error_points
 from ..extract import brief
 from ..words import rows_of
 from .chronicle import backwards
@@ -89,5 +88,5 @@ def _errors(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
         message = scene.history[index]
         if message["role"] == "tool" and message.get("error"):
             rows = [row for row in rows_of(message["content"]) if row.strip()] or [""]
-            point = next(iter(error_points(rows)), 0)
+            point = next(iter(scene.index.errors.points(rows)), 0)
             yield f"#{index} {scene.index.chronicle.labels[index]}: {brief(rows[point])}"

@@ -15,14 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, islice
 
+from ..errorlines import ErrorLines
 from ..messages import Call, Message, calls_of, text_of
 from ..words import names, pieces
 from .chances import PLAIN_CHANCE, QUOTES, Worths
 from .chronicle import Chronicle, Work, anew_if_broken
 from .units import BARE, kind_of, telling, units
 
+STRETCHES = 2**12  # parts of lines that are not looked through again
 BYTES_A_TOKEN = 4  # of UTF-8: rough, but lines are only weighed against each other
 
 
@@ -65,7 +68,8 @@ class HistoryIndex:
     By word: `names`, `used` (how many assistant messages have it), `read` (how many others,
     and `seen` in how many lines of these), `newest` (the newest message that has it),
     `home` (the newest line that shows it); what it is worth is in `worths`.
-    What was done where is in `chronicle`, how the work stands in `work`.
+    What was done where is in `chronicle`, how the work stands in `work`; `errors` finds what
+    went wrong in outputs.
     """
 
     def __init__(self, history: Sequence[Message]) -> None:
@@ -84,6 +88,8 @@ class HistoryIndex:
         self.home: dict[int, HistoryLine] = {}
         self.worths = Worths(self.names, self.used, self.read, self.seen, self.newest)
         self.others = 0  # messages that are not the assistant's
+        self.errors = ErrorLines()
+        self._names_in = lru_cache(STRETCHES)(names)  # lines are made of the same again and again
         self._word_numbers: dict[str, int] = {}
         self._recently: dict[int, None] = {}            # words that the assistant used, newest last
         self._asked: dict[Hashable, dict[int, int]] = {}  # calls, by what equal ones have alike
@@ -182,7 +188,7 @@ class HistoryIndex:
 
     def _words(self, text: str) -> tuple[int, ...]:
         """The numbers of the words in a line, those new to the history included."""
-        found = sorted({*chain.from_iterable(map(names, text.split()))})
+        found = sorted({*chain.from_iterable(map(self._names_in, text.split()))})
         for word in found:
             if word not in self._word_numbers:
                 self._word_numbers[word] = len(self.names)

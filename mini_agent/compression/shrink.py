@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar
 
-from ..errorlines import error_faults
 from ..messages import Message, calls_of
 from ..texts import Texts
 from ..words import rows_of
@@ -92,7 +91,7 @@ class ToolResultClipping:
         ends = sorted({*range(len(rows))[:self.lines], *range(len(rows))[-self.lines:]})
         body = _between({at: self._cut(rows[at], scene.texts) for at in ends}, scene.texts)
         if self.keep == "errors":
-            ends = self._pointed(rows, ends, max(MIN_BODY, len(body)), scene.texts)
+            ends = self._pointed(rows, ends, max(MIN_BODY, len(body)), scene)
             body = "\n".join(self._numbered(rows, at, scene.texts) for at in ends)
         kept_chars = sum(min(len(rows[at]), self.line_chars) for at in ends)
         header = scene.texts(
@@ -110,13 +109,13 @@ class ToolResultClipping:
     def _numbered(self, rows: list[str], at: int, texts: Texts) -> str:
         return f"{at + 1}: {self._cut(rows[at], texts)}"
 
-    def _pointed(self, rows: list[str], ends: list[int], room: int, texts: Texts) -> list[int]:
+    def _pointed(self, rows: list[str], ends: list[int], room: int, scene: Scene) -> list[int]:
         """Rows that fit in `room` characters: the first fault, the ends, then all others."""
-        faults = error_faults(rows)
+        faults = scene.index.errors.faults(rows)
         outer = [ends[0], ends[-1]] if ends else []
         kept: set[int] = set()
         for at in chain(*faults[:1], outer, *faults[1:], ends):
-            size = len(self._numbered(rows, at, texts)) + 1
+            size = len(self._numbered(rows, at, scene.texts)) + 1
             if at not in kept and size <= room:
                 kept.add(at)
                 room -= size
