@@ -372,7 +372,7 @@ class Breaker(unittest.TestCase):
             made = window(2_000, "rolling_summary", summaries=summaries, records=records)
             history = [*head(), *rounds(12, "x\n" * 400)]
             with self.subTest(summaries), self.assertRaisesRegex(
-                    ContextOverflowError, r"; find out why the summariser failed \(3 in a row\), or "
+                    ContextOverflowError, r"; find out why the summariser failed \(3 in a row\), take a policy "
                     ) if not alive else contextlib.nullcontext():
                 made.before_model_call(history, 12)
             failed = [payload["failures"] for payload in payloads(records, "compression_skipped")
