@@ -11,6 +11,7 @@ from unittest import mock
 
 from mini_agent.lab import pagedata
 from mini_agent.lab.page import SCRIPTS, embedded, render_page
+from mini_agent.lab.page.curves import curves
 from mini_agent.lab.page.table import SUMMARY_COLUMNS, summary_table
 from mini_agent.lab.pagedata import page_data
 from mini_agent.lab.pagesize import SESSIONS, size_of, with_fewer_windows
@@ -88,6 +89,68 @@ def data(text: str = "plain") -> dict[str, Any]:
                 "windows": [100], "messages": history, "steps": [1, 4], "runs": [run, governed]}]}
 
 
+def mean(policy: str = "", **values: Any) -> dict[str, Any]:
+    """What a policy comes to over three sessions at a window of 100."""
+    return {"window": 100, "policy": policy, "sessions": 3, "far_recall": .5, "low": .4,
+            "high": .6, "worst_tenth": .3, "far_in_context": .5, "recall": .5, "fresh": .5,
+            "lines": .5, "cost": 1.0, "summary_price": 0.0, "prefix_breaks": 0.0,
+            "over_share": 0.0, "law_breaks": 0, **values}
+
+
+class SeveralTest(unittest.TestCase):
+    """A page of more than one session."""
+
+    def page(self, *means: dict[str, Any]) -> Reader:
+        """Two sessions with these means over them."""
+        one, other = data("one"), data("two")
+        return Reader(render_page({**one, "summary": list(means), **{
+            key: one[key] + other[key] for key in ("rows", "sessions")}}))
+
+    def test_each_session_is_folded_up_and_what_counts_is_not(self) -> None:
+        """Two that can be opened, each with a table and a curve, behind one table of means."""
+        tags = [tag for tag, _ in self.page(mean("none"), mean("one", far_recall=.9)).tags]
+        self.assertEqual(2, tags.count("details"))
+        self.assertEqual(["table", "details", "table", "svg", "details", "table", "svg"],
+                         [tag for tag in tags if tag in ("table", "details", "svg")][1:])
+        self.assertNotIn("details", [tag for tag, _ in Reader(render_page(data())).tags])
+
+    def test_a_line_joins_what_is_worth_its_price_and_what_is_unfit_is_hollow(self) -> None:
+        """Dominated `dear` is neither; a bound, a breach of law and steps over are hollow."""
+        page = self.page(mean("none"), mean("cheap", cost=.3), mean("good", far_recall=.9, cost=.5),
+                         mean("dear", far_recall=.8, cost=.7), mean("naive", law_breaks=1),
+                         mean("wide", far_recall=.99, over_share=.2), mean("oracle", far_recall=1.0))
+        kinds = [attrs["class"] for tag, attrs in page.tags if tag == "circle"]
+        self.assertEqual(["hollow dot", "strong dot", "strong dot", "dot", "hollow dot",
+                          "hollow dot", "hollow dot"], kinds)
+        line = next(attrs["points"] for tag, attrs in page.tags if tag == "polyline")
+        self.assertEqual(2, len(line.split()))
+
+    def test_where_nothing_was_measured_there_is_no_picture(self) -> None:
+        """Sessions too short to count have tables of their own and no means."""
+        page = self.page(mean("none", sessions=0, far_recall=None, low=None))
+        self.assertNotIn("circle", [tag for tag, _ in page.tags])
+        self.assertNotIn("means over", page.text)
+
+    def test_a_window_whose_policies_were_left_out_has_no_curve(self) -> None:
+        """The baseline alone would look as if nothing had been done."""
+        session = data()["sessions"][0]
+        self.assertEqual(1, curves(session, [100, 200]).count("<figure"))
+        alone = {**session, "runs": session["runs"][:1]}
+        self.assertEqual(2, curves(alone, [100, 200]).count("<figure"))
+
+    def test_a_curve_has_round_numbers_on_its_axes_each_once(self) -> None:
+        """However few the steps and however odd the highest number."""
+        for steps, highest in ((1, 0), (2, 90), (9, 1_234), (731, 36_406)):
+            session = data()["sessions"][0]
+            run = {**session["runs"][0], "tokens": [highest] * steps}
+            figure = curves({**session, "runs": [run]}, [100])
+            told = [int(number) for number in re.findall(r'class="tick"[^>]*>(\d+)<', figure)]
+            across = told[told.index(0, 1):]
+            self.assertEqual(sorted(set(across)), across)
+            self.assertEqual(0, across[0])
+            self.assertLessEqual(len(told), 14)
+
+
 class PageTest(unittest.TestCase):
     """One file: whole, closed, without a network."""
 
@@ -143,9 +206,9 @@ class MarksTest(unittest.TestCase):
 
     def marks(self, values: list[float | None], made: str = "recall") -> list[str]:
         """Which of the policies a, b, c ... with these values are marked, of their cells."""
-        keys = [key for key, _ in SUMMARY_COLUMNS]
-        rows = [{**dict.fromkeys(keys), "policy": name, "window": 9, made: value}
-                for name, value in zip("abcdef", values)]
+        keys = [key for key, *_ in SUMMARY_COLUMNS if key != "interval"]
+        rows = [mean(**{**dict.fromkeys(keys), "policy": name, "low": 1.0, "high": 1.0,
+                                                    made: value}) for name, value in zip("abcdef", values)]
         cells = re.findall(r'<td class="number ?(\w*)" data-key="[^"]*">', summary_table(rows))
         number = [key for key in keys if key != "policy"].index(made)
         return cells[number::len(keys) - 1]

@@ -10,8 +10,9 @@ from typing import Any
 
 from mini_agent.compression.policies import ALWAYS, differing, find_policy
 from mini_agent.lab.extremes import check_names
-from mini_agent.lab.frontier import frontier_svg, on_frontier
+from mini_agent.lab.frontier import frontier_svg
 from mini_agent.lab.labels import Label, Point, long, placed
+from mini_agent.lab.panel import on_frontier
 from mini_agent.lab.study import KNOWN, OURS, POLICIES, Pair, Study, difference
 from mini_agent.lab.variants import VARIANTS, variant
 from mini_agent.messages import Message
@@ -85,7 +86,7 @@ class StudyTest(unittest.TestCase):
         dots = root.findall(".//{http://www.w3.org/2000/svg}circle")
         self.assertEqual(len(dots), len(KNOWN) + len(OURS))
         self.assertEqual(on_frontier({"clip": (.5, .8), "layered": (.5, .7), "naive": (.4, .6),
-                                      "digest": (.1, .9)}), {"clip", "naive"})
+                                      "twin": (.5, .8)}), ["naive", "clip", "twin"])
 
 
 class LabelsTest(unittest.TestCase):

@@ -70,14 +70,21 @@ def verdicts(rows: Sequence[Row], summary: Sequence[Row], unsound: set[str]) -> 
     out = unsound.union(BOUNDS, VARIANTS)
     if summary:
         for window in dict.fromkeys(row["window"] for row in summary):
-            yield _of_many(window, [row for row in summary if row["window"] == window], out)
+            yield _of_many(window, [row for row in summary if row["window"] == window], unsound)
         return
     for key in dict.fromkeys((row["session"], row["window"]) for row in rows):
         yield _of_one(f"{key[0]}, window {key[1]}",
                       [row for row in rows if (row["session"], row["window"]) == key], out)
 
 
-def _of_many(window: int, rows: Sequence[Row], out: set[str]) -> Verdict:
+def fit_to_ship(rows: Sequence[Row], unsound: set[str]) -> list[Row]:
+    """Of the rows of a `summary` those that may be advised: no bound, within the window, lawful."""
+    out = unsound.union(BOUNDS, VARIANTS)
+    return [row for row in rows if row["policy"] not in out and not row["law_breaks"]
+            and (row["over_share"] or 0) < NO_STEP]
+
+
+def _of_many(window: int, rows: Sequence[Row], unsound: set[str]) -> Verdict:
     count = rows[0]["sessions"]
     if not count:
         return Verdict(f"Window {window}",
@@ -88,9 +95,7 @@ def _of_many(window: int, rows: Sequence[Row], out: set[str]) -> Verdict:
     if not any(row["far_recall"] is not None for row in rows):
         return Verdict(where, instead=(
             UNMEASURED if all(row["recall"] is None for row in rows) else TOO_LITTLE))
-    sound = [row for row in rows if row["policy"] not in out and not row["law_breaks"]
-             and (row["over_share"] or 0) < NO_STEP]
-    return _advised(where, "", sound)
+    return _advised(where, "", fit_to_ship(rows, unsound))
 
 
 def _of_one(where: str, rows: Sequence[Row], out: set[str]) -> Verdict:
@@ -113,7 +118,7 @@ def _advised(where: str, so: str, sound: Sequence[Row]) -> Verdict:
     measured = [row for row in sound if row["far_recall"] is not None]
     if not measured:
         return Verdict(where, so, smallest=min(sound, key=lambda row: row["peak_tokens"]))
-    most = max(measured, key=lambda row: (_held(row), -_paid(row)))
+    most = max(measured, key=lambda row: (_held(row), -paid(row)))
     close = [row for row in measured if _lost(most, row, "far_recall") <= NEARLY
              and _lost(most, row, "far_in_context") <= NEARLY]
     return Verdict(where, so, min(close, key=_cheap), most, min(measured, key=_cheap))
@@ -128,18 +133,18 @@ def _lost(most: Row, row: Row, key: str) -> float:
     return round((most[key] or 0) - (row[key] or 0), 4)
 
 
-def _paid(row: Row) -> float:
+def paid(row: Row) -> float:
     """The price of all requests and summaries; what has none is not cheap."""
     return float("inf") if row["cost"] is None else row["cost"] + (row["summary_price"] or 0)
 
 
 def _cheap(row: Row) -> tuple[float, float]:
-    return _paid(row), -_held(row)
+    return paid(row), -_held(row)
 
 
 def _numbers(row: Row) -> str:
     """What it keeps, with the interval of many sessions, and what it costs."""
     between = "" if row.get("low") is None else f" ({row['low']:.3f} to {row['high']:.3f})"
     inside = "" if row["far_in_context"] is None else f", {row['far_in_context']:.3f} in context"
-    price = "" if row["cost"] is None else f", at a cost of {_paid(row):.2f}"
+    price = "" if row["cost"] is None else f", at a cost of {paid(row):.2f}"
     return f"far recall {row['far_recall']:.3f}{between}{inside}{price}"

@@ -10,15 +10,16 @@ ways, both closed: escaped by `html.escape`, or inside the JSON with `<` escaped
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 from string import Template
 from typing import Any
 
 from .curves import curves
-from .table import notes, summary_table, table
-from .verdict import verdict
+from .picture import picture
+from .table import notes, summary_table, table, told
+from .verdict import unsound, verdict
 
 Data = dict[str, Any]
 SCRIPTS = ("fold.js", "strip.js", "bench.js", "sort.js")
@@ -29,16 +30,24 @@ def render_page(data: Data) -> str:
     return Template(_part("page.html")).substitute(
         title=escape(data["title"]), style=_part("page.css"), verdict=verdict(data),
         command=escape(data["command"]), estimator=escape(data["estimator"]),
-        summary=summary_table(data["summary"]), table=table(data["rows"]),
-        notes=notes(data), curves="\n".join(
-            curves(session, asked_windows(data["rows"], session["session"]))
-            for session in data["sessions"]),
-        data=embedded(data), script="\n".join(_part(name) for name in SCRIPTS))
+        means=picture(data["summary"], unsound(data)) + summary_table(data["summary"]),
+        sessions=_sessions(data), notes=notes(data), data=embedded(data),
+        script="\n".join(_part(name) for name in SCRIPTS))
 
 
-def asked_windows(rows: Sequence[Mapping[str, Any]], session: str) -> list[int]:
-    """The windows that were asked for; a session may hold more, for the slider."""
-    return list(dict.fromkeys(row["window"] for row in rows if row["session"] == session))
+def _sessions(data: Data) -> str:
+    """Table and curves of each session; of several, each is folded up under its name."""
+    rows: dict[str, list[Mapping[str, Any]]] = {}
+    for row in data["rows"]:
+        rows.setdefault(row["session"], []).append(row)
+    shown = {session["session"]: session for session in data["sessions"]}
+    parts = []
+    for name, own in rows.items():
+        windows = list(dict.fromkeys(row["window"] for row in own))
+        part = table(own) + (curves(shown[name], windows) if name in shown else "")
+        parts.append(part if len(rows) == 1 else f'<details class="session"><summary>'
+                     f"{escape(told(own[0]))}</summary>\n{part}</details>")
+    return "\n".join(parts)
 
 
 def embedded(data: Data) -> str:

@@ -19,14 +19,12 @@ HUES = 12     # colours that can be told apart; then the dashes change
 
 
 def curves(session: Mapping[str, Any], windows: Sequence[int]) -> str:
-    """A figure for each of these windows."""
+    """A figure for each of these windows at which a policy was kept to be shown."""
     baseline = [run for run in session["runs"] if run["policy"] == "none"][:1]
-    figures = []
-    for window in windows:
-        runs = baseline + [run for run in session["runs"]
-                           if run["window"] == window and run["policy"] != "none"]
-        figures.append(_figure(session["session"], window, runs))
-    return "\n".join(figures)
+    governed = [run for run in session["runs"] if run["policy"] != "none"]
+    return "\n".join(_figure(session["session"], window, baseline + runs) for window in windows
+                     if (runs := [run for run in governed if run["window"] == window])
+                     or not governed)
 
 
 def _figure(name: str, window: int, runs: Sequence[Run]) -> str:
@@ -49,15 +47,20 @@ def _figure(name: str, window: int, runs: Sequence[Run]) -> str:
 
 def _axes(steps: int, top: int) -> list[str]:
     lines = [f'<path class="axis" d="M{LEFT} 10V{HEIGHT + 10}H{LEFT + WIDTH}"/>']
-    for part in range(5):
-        y = HEIGHT + 10 - part * HEIGHT / 4
-        lines.append(f'<text class="tick" x="{LEFT - 6}" y="{y + 4:.0f}" text-anchor="end">'
-                     f"{top * part // 4}</text>")
-    for part in range(5):
-        step = (steps - 1) * part // 4 if steps > 1 else 0
+    for tokens in range(0, top + 1, _stride(top)):
+        lines.append(f'<text class="tick" x="{LEFT - 6}" y="{_y(tokens, top) + 4:.0f}" '
+                     f'text-anchor="end">{tokens}</text>')
+    for step in range(0, steps, _stride(steps)):
         lines.append(f'<text class="tick" x="{_x(step, steps):.0f}" y="{HEIGHT + 24}" '
                      f'text-anchor="middle">{step}</text>')
     return lines
+
+
+def _stride(length: int) -> int:
+    """A round number that goes at most six times into a length."""
+    power: int = 10 ** len(str(length))
+    return next(stride for part in (100, 50, 20, 10, 5, 2)
+                if (stride := max(1, power // part)) * 6 >= length)
 
 
 def _limit(tokens: int, top: int, word: str) -> list[str]:

@@ -15,55 +15,55 @@ from ...columns import number_of
 from ..verdict import BOUNDS
 
 Row = Mapping[str, Any]
-# key, head, what it says, whether more is better (None: neither)
-COLUMNS: tuple[tuple[str, str, str, bool | None], ...] = (
+Column = tuple[str, str, str, bool | None]  # key, head, what it says, whether more is better
+COLUMNS: tuple[Column, ...] = (
     ("policy", "policy", "the name of the policy", None),
     ("window", "window", "tokens that fit", None),
-    ("far_recall", "far recall", "share of what is used again that the view still held", True),
+    ("far_recall", "far", "share of what is used again that the view still held", True),
     ("far_in_context", "in context", "the same, with its surroundings", True),
     ("recall", "recall", "the same, near things included", True),
     ("fresh", "fresh", "of what only tools had said", True),
     ("lines", "lines", "of whole lines", True),
     ("cost", "cost", "price with a cache, relative to no compression", False),
-    ("summary_tokens", "summary tokens", "what a summariser read and wrote", False),
+    ("summary_tokens", "summary", "tokens: what a summariser read and wrote", False),
     ("peak_tokens", "peak", "the largest request, in tokens", False),
-    ("prefix_breaks", "prefix breaks", "of 100 steps, how many changed what had been sent before", False),
+    ("prefix_breaks", "breaks", "of 100 steps, how many changed what had been sent before", False),
     ("over_window_steps", "over", "steps that would not have fitted: each counts 0", False),
-    ("law_breaks", "law breaks", "changes that broke a law", False),
-    ("compressions", "changes", "by strategy", None),
+    ("law_breaks", "laws", "changes that broke a law", False),
+    ("compressions", "compressions", "by strategy", None),
     ("facts", "facts", "where each probe was at the last step", None))
-# the means of all sessions: key, whether more is better
-SUMMARY_COLUMNS: tuple[tuple[str, bool | None], ...] = (
-    ("policy", None), ("window", None), ("sessions", None), ("far_recall", True), ("low", None),
-    ("high", None), ("far_in_context", True), ("recall", True), ("fresh", True), ("lines", True),
-    ("worst_tenth", True), ("cost", False), ("summary_price", False), ("prefix_breaks", False))
-SUMMARY_SAID = {
-    "sessions": "how many outgrow the window and have enough calls",
-    "low": "where the interval of far recall begins", "high": "where it ends",
-    "worst_tenth": "far recall of the worst tenth of the sessions",
-    "summary_price": "of summaries, in the unit of cost: on top of it"}
+# the means over sessions, a table a window
+SUMMARY_COLUMNS: tuple[Column, ...] = (
+    *COLUMNS[:1], COLUMNS[2],
+    ("interval", "interval", "how far off the mean of far may be with so few sessions", None),
+    COLUMNS[3],
+    ("worst_tenth", "worst tenth", "far of the worst tenth of the sessions", True),
+    *COLUMNS[4:8],
+    ("summary_price", "summaries", "their price, on top of the cost", False),
+    COLUMNS[10],
+    ("over_share", "over", "share of the steps that would not have fitted", False), COLUMNS[12])
 
 
 def table(rows: Sequence[Row]) -> str:
-    """One table per session; every cell has its value for sorting beside its text."""
-    parts = []
-    for session in dict.fromkeys(row["session"] for row in rows):
-        own = [row for row in rows if row["session"] == session]
-        columns = [column for column in COLUMNS if column[0] != "facts" or own[0]["facts"]]
-        told = f"{own[0]['session']} ({own[0]['format']}), {number_of(own[0]['steps'], 'step')}"
-        parts.append(_table(told, [(key, head, about) for key, head, about, _ in columns],
-                            _body(own, [(key, better) for key, _, _, better in columns])))
-    return "\n".join(parts)
+    """The table of a session; every cell has its value for sorting beside its text."""
+    columns = [column for column in COLUMNS if column[0] != "facts" or rows[0]["facts"]]
+    return _table(told(rows[0]), columns, rows)
 
 
-def summary_table(rows: Sequence[Row]) -> str:
-    """The means over all sessions, where there are several."""
-    if not rows:
-        return ""
-    said = {key: about for key, _, about, _ in COLUMNS} | SUMMARY_SAID
-    heads = [(key, key.replace("_", " "), said[key]) for key, _ in SUMMARY_COLUMNS]
-    return _table("means over the sessions that count at a window", heads,
-                  _body(rows, SUMMARY_COLUMNS))
+def told(row: Row) -> str:
+    """What a session is called."""
+    return f"{row['session']} ({row['format']}), {number_of(row['steps'], 'step')}"
+
+
+def summary_table(summary: Sequence[Row]) -> str:
+    """The means over all sessions that count, a table a window; "" where none counts."""
+    rows = [{**row, "interval": None if row["low"] is None else f"{row['low']:.3f}-{row['high']:.3f}"}
+            for row in summary if row["sessions"]]
+    return "\n".join(
+        _table(f"window {window}: means over {number_of(own[0]['sessions'], 'session')} that "
+               "outgrow it and have enough calls", SUMMARY_COLUMNS, own)
+        for window in dict.fromkeys(row["window"] for row in rows)
+        if (own := [row for row in rows if row["window"] == window]))
 
 
 def notes(data: Mapping[str, Any]) -> str:
@@ -75,25 +75,19 @@ def notes(data: Mapping[str, Any]) -> str:
     return "<ul class=\"notes\">" + "".join(f"<li>{escape(text)}</li>" for text in said) + "</ul>"
 
 
-def _table(caption: str, heads: Sequence[tuple[str, str, str]],
-           body: Sequence[Sequence[str]]) -> str:
+def _table(caption: str, columns: Sequence[Column], body: Sequence[Row]) -> str:
     head = "".join(f'<th scope="col" title="{escape(about)}">{escape(name)}</th>'
-                   for _, name, about in heads)
-    rows = "\n".join(f"<tr>{''.join(cells)}</tr>" for cells in body)
+                   for _, name, about, _ in columns)
+    rows = "\n".join(f"<tr>{''.join(_cells(row, columns, body))}</tr>" for row in body)
     return (f'<div class="scroll"><table class="sortable"><caption>{escape(caption)}</caption>'
             f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>")
 
 
-def _body(rows: Sequence[Row], columns: Sequence[tuple[str, bool | None]]) -> list[list[str]]:
-    """The cells of all rows; the best and worst are those of the rows of one window."""
-    return [list(_cells(row, columns, rows)) for row in rows]
-
-
-def _cells(row: Row, columns: Sequence[tuple[str, bool | None]],
-           rows: Sequence[Row]) -> Iterator[str]:
+def _cells(row: Row, columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[str]:
+    """The cells of a row; the best and worst are those of the rows of one window."""
     peers = [other for other in rows if other["window"] == row["window"]
              and other["policy"] not in BOUNDS]
-    for key, more_is_better in columns:
+    for key, _, _, more_is_better in columns:
         mark = "" if more_is_better is None or row not in peers else _mark(
             row[key], [other[key] for other in peers if other[key] is not None], more_is_better)
         yield _cell(row[key], _shown(row[key]), mark)

@@ -13,13 +13,17 @@ MOST_SAID = 12  # paragraphs of a page; a table says the rest
 
 def verdict(data: Mapping[str, Any]) -> str:
     """One paragraph per session and window, or per window for many sessions."""
-    unsound = {run["policy"] for session in data["sessions"] for run in session["runs"]
-               if run["breaks"]}
     said = [f"{escape(found.where)}: {found.said(_strong)}"
-            for found in verdicts(data["rows"], data["summary"], unsound)]
+            for found in verdicts(data["rows"], data["summary"], unsound(data))]
     if len(said) > MOST_SAID:
         said = [*said[:MOST_SAID], f"{len(said) - MOST_SAID} more: see the table"]
     return "\n".join(f"<p>{text}</p>" for text in said)
+
+
+def unsound(data: Mapping[str, Any]) -> set[str]:
+    """The policies that break laws by their own account."""
+    return {run["policy"] for session in data["sessions"] for run in session["runs"]
+            if run["breaks"]}
 
 
 def _strong(policy: str) -> str:
