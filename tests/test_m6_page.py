@@ -12,7 +12,7 @@ from unittest import mock
 from mini_agent.lab import pagedata
 from mini_agent.lab.page import SCRIPTS, embedded, render_page
 from mini_agent.lab.page.curves import curves
-from mini_agent.lab.page.table import SUMMARY_COLUMNS, summary_table
+from mini_agent.lab.page.table import SUMMARY_COLUMNS, summary_tables
 from mini_agent.lab.pagedata import page_data
 from mini_agent.lab.pagesize import SESSIONS, size_of, with_fewer_windows
 from tests.support import FolderTest, mini_agent
@@ -115,13 +115,13 @@ class SeveralTest(unittest.TestCase):
         self.assertNotIn("details", [tag for tag, _ in Reader(render_page(data())).tags])
 
     def test_a_line_joins_what_is_worth_its_price_and_what_is_unfit_is_hollow(self) -> None:
-        """Dominated `dear` is neither; a bound, a breach of law and steps over are hollow."""
+        """Dominated `dear` is neither; a breach of law and steps over are hollow; bounds are
+        left out."""
         page = self.page(mean("none"), mean("cheap", cost=.3), mean("good", far_recall=.9, cost=.5),
                          mean("dear", far_recall=.8, cost=.7), mean("naive", law_breaks=1),
                          mean("wide", far_recall=.99, over_share=.2), mean("oracle", far_recall=1.0))
         kinds = [attrs["class"] for tag, attrs in page.tags if tag == "circle"]
-        self.assertEqual(["hollow dot", "strong dot", "strong dot", "dot", "hollow dot",
-                          "hollow dot", "hollow dot"], kinds)
+        self.assertEqual(["strong dot", "strong dot", "dot", "hollow dot", "hollow dot"], kinds)
         line = next(attrs["points"] for tag, attrs in page.tags if tag == "polyline")
         self.assertEqual(2, len(line.split()))
 
@@ -209,7 +209,7 @@ class MarksTest(unittest.TestCase):
         keys = [key for key, *_ in SUMMARY_COLUMNS if key != "interval"]
         rows = [mean(**{**dict.fromkeys(keys), "policy": name, "low": 1.0, "high": 1.0,
                                                     made: value}) for name, value in zip("abcdef", values)]
-        cells = re.findall(r'<td class="number ?(\w*)" data-key="[^"]*">', summary_table(rows))
+        cells = re.findall(r'<td class="number ?(\w*)" data-key="[^"]*">', summary_tables(rows))
         number = [key for key in keys if key != "policy"].index(made)
         return cells[number::len(keys) - 1]
 

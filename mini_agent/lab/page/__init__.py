@@ -18,7 +18,7 @@ from typing import Any
 
 from .curves import curves
 from .picture import picture
-from .table import notes, summary_table, table, told
+from .table import notes, summary_tables, tables, told
 from .verdict import unsound, verdict
 
 Data = dict[str, Any]
@@ -30,7 +30,7 @@ def render_page(data: Data) -> str:
     return Template(_part("page.html")).substitute(
         title=escape(data["title"]), style=_part("page.css"), verdict=verdict(data),
         command=escape(data["command"]), estimator=escape(data["estimator"]),
-        means=picture(data["summary"], unsound(data)) + summary_table(data["summary"]),
+        means=picture(data["summary"], unsound(data)) + summary_tables(data["summary"]),
         sessions=_sessions(data), notes=notes(data), data=embedded(data),
         script="\n".join(_part(name) for name in SCRIPTS))
 
@@ -44,7 +44,7 @@ def _sessions(data: Data) -> str:
     parts = []
     for name, own in rows.items():
         windows = list(dict.fromkeys(row["window"] for row in own))
-        part = table(own) + (curves(shown[name], windows) if name in shown else "")
+        part = tables(own) + (curves(shown[name], windows) if name in shown else "")
         parts.append(part if len(rows) == 1 else f'<details class="session"><summary>'
                      f"{escape(told(own[0]))}</summary>\n{part}</details>")
     return "\n".join(parts)

@@ -1,28 +1,28 @@
 """Milestone 6: what the policies cost and keep, over all sessions, as a picture.
 
-A panel a window. A line joins the policies that are fit to ship and of which none keeps
-more for less; a hollow dot is not fit: it breaks laws, does not fit, or is a bound.
+A panel a window, without the bounds. A line joins the policies that are fit to ship and of
+which none keeps more for less; those that are not fit are hollow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ...columns import number_of
-from ..panel import BOTTOM, HEIGHT, TOP, Look, on_frontier, panel, scale_of, width_of
-from ..verdict import Row, fit_to_ship, paid
+from ..panel import BOTTOM, HEIGHT, TOP, Look, Points, Scale, on_frontier, panel, scale_of, width_of
+from ..verdict import BOUNDS, Row, fit_to_ship, paid
 
 ALL_NAMED = 12  # policies; of more only those on the frontier have their names beside their dots
 TITLE = 30      # pixels over a panel
 _SAID = ("Far recall (up) against cost (right), summaries included, relative to no compression. "
          "Joined: the policies of which none keeps more for less. Hollow: not to ship, since it "
-         "breaks laws, does not fit the window, or is a bound.")
+         "breaks laws or does not stay within the window.")
 
 
 def picture(summary: Sequence[Row], unsound: set[str]) -> str:
     """The figure of these means, "" where nothing was measured."""
-    rows = [row for row in summary if row["far_recall"] is not None and row["cost"] is not None]
+    rows = [row for row in summary if row["policy"] not in BOUNDS
+            and row["far_recall"] is not None and row["cost"] is not None]
     windows = list(dict.fromkeys(row["window"] for row in rows))
     if not windows:
         return ""
@@ -37,10 +37,10 @@ def picture(summary: Sequence[Row], unsound: set[str]) -> str:
             + f"\n</svg><figcaption>{_SAID}</figcaption></figure>")
 
 
-def _panel(number: int, rows: Sequence[Row], points: Mapping[str, tuple[float, float]],
-           scale: Any, unsound: set[str]) -> str:
+def _panel(number: int, rows: Sequence[Row], points: Points,
+           scale: Scale, unsound: set[str]) -> str:
     fit = {row["policy"] for row in fit_to_ship(rows, unsound)}
     best = on_frontier({name: point for name, point in points.items() if name in fit})
     title = f"window {rows[0]['window']}, {number_of(rows[0]['sessions'], 'session')}"
     return panel(number, title, points, scale, Look(
-        best, set(points) if len(points) <= ALL_NAMED else {*best, "none"}, set(points) - fit))
+        best, set(points) if len(points) <= ALL_NAMED else set(best), set(points) - fit))

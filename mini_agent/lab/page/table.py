@@ -1,8 +1,9 @@
-"""Milestone 6: the table of the page, as HTML that needs no scripting.
+"""Milestone 6: the tables of the page, as HTML that needs no scripting.
 
-In each session and window the best and the worst of a column carry a sign and a
-word, not only a colour. A click on a head sorts (`sort.js`); without scripting the
-order is that of the policies, the baseline first.
+There is one for each session and window, and for several sessions one of the means for
+each window. The best and the worst of a column carry a sign and a word, not only a colour.
+A click on a head sorts (`sort.js`); without scripting the order is that of the policies,
+the baseline first.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ Row = Mapping[str, Any]
 Column = tuple[str, str, str, bool | None]  # key, head, what it says, whether more is better
 COLUMNS: tuple[Column, ...] = (
     ("policy", "policy", "the name of the policy", None),
-    ("window", "window", "tokens that fit", None),
     ("far_recall", "far", "share of what is used again that the view still held", True),
     ("far_in_context", "in context", "the same, with its surroundings", True),
     ("recall", "recall", "the same, near things included", True),
@@ -32,22 +32,24 @@ COLUMNS: tuple[Column, ...] = (
     ("law_breaks", "laws", "changes that broke a law", False),
     ("compressions", "compressions", "by strategy", None),
     ("facts", "facts", "where each probe was at the last step", None))
-# the means over sessions, a table a window
-SUMMARY_COLUMNS: tuple[Column, ...] = (
-    *COLUMNS[:1], COLUMNS[2],
+_OF = {column[0]: column for column in COLUMNS}
+SUMMARY_COLUMNS: tuple[Column, ...] = (  # of the means over sessions
+    _OF["policy"], _OF["far_recall"],
     ("interval", "interval", "how far off the mean of far may be with so few sessions", None),
-    COLUMNS[3],
+    _OF["far_in_context"],
     ("worst_tenth", "worst tenth", "far of the worst tenth of the sessions", True),
-    *COLUMNS[4:8],
+    _OF["recall"], _OF["fresh"], _OF["lines"], _OF["cost"],
     ("summary_price", "summaries", "their price, on top of the cost", False),
-    COLUMNS[10],
-    ("over_share", "over", "share of the steps that would not have fitted", False), COLUMNS[12])
+    _OF["prefix_breaks"],
+    ("over_share", "over", "share of the steps that would not have fitted", False),
+    _OF["law_breaks"])
 
 
-def table(rows: Sequence[Row]) -> str:
-    """The table of a session; every cell has its value for sorting beside its text."""
+def tables(rows: Sequence[Row]) -> str:
+    """A table a window of a session; every cell has its value for sorting beside its text."""
     columns = [column for column in COLUMNS if column[0] != "facts" or rows[0]["facts"]]
-    return _table(told(rows[0]), columns, rows)
+    return "\n".join(_table(f"{told(rows[0])}, window {window}", columns, own)
+                     for window, own in _by_window(rows))
 
 
 def told(row: Row) -> str:
@@ -55,15 +57,19 @@ def told(row: Row) -> str:
     return f"{row['session']} ({row['format']}), {number_of(row['steps'], 'step')}"
 
 
-def summary_table(summary: Sequence[Row]) -> str:
+def summary_tables(summary: Sequence[Row]) -> str:
     """The means over all sessions that count, a table a window; "" where none counts."""
     rows = [{**row, "interval": None if row["low"] is None else f"{row['low']:.3f}-{row['high']:.3f}"}
             for row in summary if row["sessions"]]
     return "\n".join(
         _table(f"window {window}: means over {number_of(own[0]['sessions'], 'session')} that "
                "outgrow it and have enough calls", SUMMARY_COLUMNS, own)
-        for window in dict.fromkeys(row["window"] for row in rows)
-        if (own := [row for row in rows if row["window"] == window]))
+        for window, own in _by_window(rows))
+
+
+def _by_window(rows: Sequence[Row]) -> Iterator[tuple[int, list[Row]]]:
+    for window in dict.fromkeys(row["window"] for row in rows):
+        yield window, [row for row in rows if row["window"] == window]
 
 
 def notes(data: Mapping[str, Any]) -> str:
@@ -84,9 +90,8 @@ def _table(caption: str, columns: Sequence[Column], body: Sequence[Row]) -> str:
 
 
 def _cells(row: Row, columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[str]:
-    """The cells of a row; the best and worst are those of the rows of one window."""
-    peers = [other for other in rows if other["window"] == row["window"]
-             and other["policy"] not in BOUNDS]
+    """The cells of a row, with what is best and worst in these rows; bounds are neither."""
+    peers = [other for other in rows if other["policy"] not in BOUNDS]
     for key, _, _, more_is_better in columns:
         mark = "" if more_is_better is None or row not in peers else _mark(
             row[key], [other[key] for other in peers if other[key] is not None], more_is_better)
