@@ -400,7 +400,7 @@ class HouseTest(unittest.TestCase):
                     found.setdefault(node.name, []).append(path.name)
         self.assertEqual({
             "add_commands": ["commands.py"] * 3, "main": ["cli.py", "child.py"],
-            "run": ["__main__.py", "run_compare.py"], "summary_table": ["table.py", "tables.py"],
+            "run": ["__main__.py", "run_compare.py"],
             "tail_start": ["digest.py", "laws.py"], "usage": ["anthropic.py", "openai.py"],
         }, {name: places for name, places in found.items() if len(places) > 1})
 
