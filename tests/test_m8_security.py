@@ -334,6 +334,14 @@ class TerminalTest(FolderTest):
             self.assertNotIn(f",{sign}2", shown[0])
             self.assertEqual(f"{sign}1+1.json", json.loads(shown[1])[0]["session"])
 
+    def test_a_name_that_no_terminal_may_see_is_escaped_in_the_csv(self) -> None:
+        """And one that is no UTF-8 is there once, with a mark in place of its bytes."""
+        for name, said in (("a\x1b[31m\nb.json", "a\\x1b[31m\\nb.json"), ("\udcff.json", "\ufffd.json")):
+            path = self.folder / name
+            self.write_task(replies=[{"content": "done"}]).rename(path)
+            rows = called("compare", path, "--policy", "clip", "--csv")[1].splitlines()[1:]
+            self.assertEqual([said, said], [row.partition(",")[0] for row in rows])
+
     def test_what_is_kept_is_its_owners_alone(self) -> None:
         """Traces, offloaded results, the store, and their folders, under the widest umask."""
         (self.folder / "big.txt").write_text("line of text\n" * 1000, encoding="utf-8")

@@ -18,6 +18,7 @@ from typing import Any
 from ..columns import number_of
 from ..compression.budget import make_budget
 from ..errors import MiniAgentError, UsageError
+from ..hostile import clean
 from ..tokens import estimator
 from .extremes import check_names, lab_policy
 from .halves import second_half
@@ -138,7 +139,8 @@ def _part(progress: Progress, at: int, parts: int) -> Progress:
 
 def result_of(session: LogSession, source: Source, plan: Plan, progress: Progress) -> Result:
     """The result of one session: one pass through its history."""
-    name = source.name + session.name.removeprefix(source.path.rpartition("/")[2])
+    name = clean(source.name) + clean(session.name).removeprefix(
+        clean(source.path.rpartition("/")[2]))
     messages = second_half(session.messages) if plan.half else session.messages
     recording = Recording(name, session.format, messages, estimator(plan.estimator))
     tallies, films, trials = {}, [], []

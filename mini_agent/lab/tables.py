@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..columns import Table, number_of
+from ..hostile import escaped
 from .measures import KEYS
 
 Row = Mapping[str, Any]
@@ -28,7 +29,8 @@ def as_json(rows: Sequence[Row]) -> str:
 def as_csv(rows: Sequence[Row]) -> str:
     """A head and one line per row; compressions and facts as `name=value` with blanks.
 
-    A text that a spreadsheet would take for a formula has a `'` in front.
+    A text that a spreadsheet would take for a formula has a `'` in front; control
+    characters are escaped.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -42,7 +44,9 @@ def _flat(value: Any) -> Any:
     if isinstance(value, dict):
         value = " ".join(f"{json.dumps(key, ensure_ascii=False) if ' ' in key else key}={item}"
                          for key, item in value.items())
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    if not isinstance(value, str):
+        return value
+    return escaped(f"'{value}" if value.startswith(FORMULA) else value)
 
 
 _HEAD = ("policy", "far", "in context", "recall", "fresh", "lines", "cost", "summary", "peak",
