@@ -38,7 +38,7 @@ def _add_run(commands: Any, add: Add) -> None:
     parser.add_argument("--policy", default="", metavar="NAME",
                         help="a policy's name or JSON file, in place of the task's")
     parser.add_argument("--window", default="", metavar="N",
-                        help="tokens, 32k for 32000, in place of the task's")
+                        help="tokens, 32k for 32000, 1m for a million, in place of the task's")
     parser.add_argument("--max-steps", type=limit, default=200, metavar="N",
                         help="give up after this many steps (default: %(default)s)")
     parser.add_argument("--depth", type=int, default=1, metavar="N", choices=range(1, 10),

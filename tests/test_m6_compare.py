@@ -14,6 +14,7 @@ import tempfile
 import unittest
 from contextlib import suppress
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from unittest import mock
 
@@ -135,8 +136,17 @@ class SameBytesTest(unittest.TestCase):
         other.write_text(mini_agent(*QUICK[:-1], "900", "--shard", "2/2")[1], encoding="utf-8")
         junk.write_text("[]")
         self.assertEqual(0, mini_agent("compare", "--merge", one, two)[0])
+        changed = []
+        for place, value in ((("results", 0, "rows", 0, "window"), {}), (("plan",), None),
+                             (("results",), 5), (("shard",), ["1/2"]),
+                             (("results", 0, "rows", 0, "far_recall"), 1.0)):
+            share = json.loads(one.read_text(encoding="utf-8"))
+            *way, last = place
+            reduce(lambda value, key: value[key], way, share)[last] = value
+            changed.append(folder / f"changed-{len(changed)}")
+            changed[-1].write_text(json.dumps(share), encoding="utf-8")
         for shares in ((one,), (one, one), (one, two, two), (one, other), (one, junk),
-                       (one, folder / "nothing")):
+                       (one, folder / "nothing"), *((share, two) for share in changed)):
             with self.subTest(shares):
                 status, out, err = mini_agent("compare", "--merge", *shares)
                 self.assertEqual((2, "", 1), (status, out, err.count("\n")))

@@ -262,6 +262,10 @@ class JsonTest(FolderTest):
             self.assertEqual(fits, not refusal(lambda: load_task(path)))
             self.assertEqual(fits, not refusal(lambda limit=limit: window_tokens(
                 f"{limit // 1_000 + (limit > MOST)}k")))
+        for text, tokens in (("32000", 32_000), ("32k", 32_000), (" 1M ", 1_000_000)):
+            self.assertEqual(tokens, window_tokens(text))
+        for text in ("", "k", "m", "1mk", "1.5m", "-1", "٣", "1_000"):
+            self.assertIn("no window", refusal(lambda text=text: window_tokens(text)))
 
     def test_numbers_that_json_has_not_are_text(self) -> None:
         """They cannot get into a trace as something that no other program reads."""

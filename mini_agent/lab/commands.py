@@ -88,7 +88,7 @@ def _add_compare(commands: Any, add: Add) -> None:
     parser.add_argument("--policy", metavar="A,B", default="",
                         help="policies (default: all; see mini-agent policies)")
     parser.add_argument("--window", metavar="N,M", default="32k",
-                        help="windows in tokens, 32k for 32000 (default: %(default)s)")
+                        help="windows in tokens, 32k for 32000, 1m for a million (default: %(default)s)")
     parser.add_argument("--estimator", default="runs", metavar="NAME",
                         help="what counts the tokens (default: %(default)s)")
     parser.add_argument("--fact", action="append", default=[], metavar="TEXT",

@@ -8,14 +8,12 @@ makes of all shares what one call would have made.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shlex
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from ..columns import WIDTH, columns_of, hung, number_of, write_rows
 from ..compression.budget import windows_of
@@ -27,12 +25,11 @@ from .bounds import FAILURES, Bounds
 from .compare import Plan, Result, compare
 from .pagedata import grid, page_data
 from .progress import ProgressLine
+from .shares import merge_shares, share_text
 from .sources import find_sources, shard
 from .summary import MIN_CALLS, summarise
 from .tables import as_csv, as_json, fact_lines, missed_lines, session_table, summary_table
 from .verdict import verdicts
-
-SHARE_FORMAT = 1
 
 
 def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
@@ -42,10 +39,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
         (*merge_shares(options.merge), False) if options.merge else _work(options, bounds, err))
     bounds.check(plan.facts, plan.evidence)  # of shares this is known only now
     if options.shard:
-        out.write(json.dumps({"compare": SHARE_FORMAT, "shard": options.shard, "paths": paths,
-                              "plan": asdict(plan), "results": results,
-                             **({"interrupted": True} if interrupted else {})},
-                             ensure_ascii=False) + "\n")
+        out.write(share_text(options.shard, paths, plan, results, interrupted))
         return INTERRUPTED if interrupted else DONE
     good = [result for result in results if "rows" in result]
     if options.html and options.merge and not plan.page:
@@ -99,6 +93,9 @@ def _plan(options: argparse.Namespace) -> Plan:
     if options.no_evidence and options.evidence is not None:
         raise UsageError("--evidence and --no-evidence contradict each other", place="--evidence",
                          remedy="give one of them")
+    if options.evidence is not None and options.evidence < 1:
+        raise UsageError(f"{options.evidence} items are no list", place="--evidence",
+                         value=options.evidence, remedy="give a positive number")
     page = bool(options.html)
     return Plan(policies, windows, options.estimator, _facts(options.fact),
                 evidence=not options.no_evidence, misses=options.evidence is not None,
@@ -131,42 +128,6 @@ def _bounds(options: argparse.Namespace) -> Bounds:
             raise UsageError(f"nothing fails on {name!r}", place="--fail-on", value=name,
                              remedy=f"known are: {', '.join(FAILURES)}")
     return Bounds(options.max_peak, options.min_recall, fail_on)
-
-
-def merge_shares(paths: Sequence[str]) -> tuple[list[str], Plan, list[Result]]:
-    """Paths, plan and results of all shares of a comparison. Raises `UsageError`."""
-    shares = [_read_share(path) for path in paths]
-    first = shares[0]
-    numbers = sorted(share["shard"] for share in shares)
-    for path, share in zip(paths, shares):
-        if (share["plan"], share["paths"]) != (first["plan"], first["paths"]):
-            raise UsageError("this share is of another comparison", place=path,
-                             remedy="merge shares of one and the same call")
-        if share.get("interrupted"):
-            raise UsageError("this share was interrupted, it has not all of its files",
-                             place=path, remedy=f"do --shard {share['shard']} again")
-    of = int(first["shard"].partition("/")[2])
-    if numbers != sorted(f"{number}/{of}" for number in range(1, of + 1)):
-        raise UsageError(f"shares {', '.join(numbers)} are not all {of} of them, each once",
-                         place="--merge", value=numbers, remedy="name each share once")
-    fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value
-                              for key, value in first["plan"].items()}
-    plan = Plan(**fields)
-    results = sorted((result for share in shares for result in share["results"]),
-                     key=lambda result: result["at"])
-    return first["paths"], plan, results
-
-
-def _read_share(path: str) -> dict[str, Any]:
-    try:
-        share = json.loads(read_file(path))
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError("the share cannot be read", place=path,
-                         remedy="give what compare --shard has printed") from error
-    if not isinstance(share, dict) or share.get("compare") != SHARE_FORMAT:
-        raise UsageError("this is no share of a comparison", place=path,
-                         remedy="give what compare --shard has printed")
-    return share
 
 
 def _tell_faults(results: Sequence[Result], err: TextIO) -> bool:
