@@ -143,7 +143,7 @@ class BadInputTest(FolderTest):
                                 (("run",), "TASK.json; see mini-agent run --help"),
                                 (("check", "x", "--frob"), "unrecognized arguments: --frob; see"),
                                 (("show", "x", "--step", "y"), "--step: invalid int value: 'y'; see"),
-                                (("compare", "x", "--evidence", "-1"), "-1 items are no list; give a"),
+                                (("compare", "x", "--evidence", "-1"), "a list of -1 is none; give a"),
                                 (("run", "x", "--max-steps", "0"), "--max-steps: 0 is no limit; give")):
             with self.subTest(says):
                 self.refused(*arguments, says=says)
