@@ -29,6 +29,8 @@ The shares, each over the items of a step, then over the steps that have such it
                     characters of an original around them (before, behind, or 15 each)
     fresh           items that the assistant had never written itself
     lines           the lines among the items
+    reach           of the far items those that the view holds, or a message whose handle it
+                    shows: a tool gives that back
 
 A step whose view is over the window counts 0 in all of them: it would not have been
 answered. Never show `far` without `far_in_context`: a bag of words gets the one.
@@ -45,6 +47,7 @@ as counts of what its entries hold, so asking costs what is asked.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -58,6 +61,7 @@ from .words import GENERAL, lines, words
 
 FAR = 8             # messages back; what is nearer nobody removes
 RARE, SHARE = 6, 5  # an item is evidence in at most 6, or a fifth, of the messages
+_HANDLE = re.compile(r"(?:#|handle=)(\d{1,9})(?!\d)(?:-#(\d{1,9})(?!\d))?")  # or a span
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,7 @@ class Shares(NamedTuple):
     far_in_context: float | None
     fresh: float | None
     lines: float | None
+    reach: float | None
 
 
 class Evidence:
@@ -152,6 +157,17 @@ def _asked(history: Sequence[Message], call: range) -> tuple[dict[str, None], di
                           if is_telling(line)))
 
 
+def handles(entry: Entry) -> set[int]:
+    """The history messages whose handles an entry shows, of those it stands for."""
+    if entry.how == "verbatim":
+        return set()
+    found = _HANDLE.findall(entry.message["content"])
+    shown = {int(first) for first, _ in found}
+    spans = [range(int(first), int(last) + 1) for first, last in found if last]
+    return {index for index in entry.stands_for
+            if index in shown or any(index in span for span in spans)}
+
+
 class Held:
     """What one view holds of the evidence, kept as entries come and go."""
 
@@ -161,6 +177,7 @@ class Held:
         self._parts: dict[int, dict[int, Entry]] = {}     # the other entries, by their id
         self._in: dict[int, tuple[Entry, tuple[int, ...]]] = {}
         self._context: dict[tuple[int, int], bool] = {}
+        self._shown: Counter[int] = Counter()             # handles of history messages
 
     def enter(self, entry: Entry) -> None:
         """An entry comes into the view. One that is not verbatim is read here, once."""
@@ -171,6 +188,7 @@ class Held:
             return
         found = self._evidence.find(text_of(entry.message))
         self._in[id(entry)] = entry, found
+        self._shown.update(handles(entry))
         for number in found:
             self._parts.setdefault(number, {})[id(entry)] = entry
 
@@ -181,6 +199,7 @@ class Held:
                 for number in self._evidence.holds[index]:
                     self._whole[number] -= 1
             return
+        self._shown.subtract(handles(entry))
         for number in self._in.pop(id(entry))[1]:
             del self._parts[number][id(entry)]
             self._context.pop((id(entry), number), None)
@@ -195,6 +214,11 @@ class Held:
             return True
         return any(self._as_it_stood(entry, number)
                    for entry in self._parts.get(number, {}).values())
+
+    def can_be_had(self, number: int) -> bool:
+        """Whether the view holds an item, or shows the handle of a message that does."""
+        return self.has(number) or any(
+            self._shown[index] > 0 for index in self._evidence.where[number])
 
     def _as_it_stood(self, entry: Entry, number: int) -> bool:
         if self._evidence.is_line(number):
@@ -215,10 +239,10 @@ class Held:
         """The shares of a step; `over`: its view is over the window, so all are 0."""
         if over:
             return Shares(*(0.0 if numbers else None for numbers in (
-                step.items, step.far, step.far, step.fresh, step.lines)))
+                step.items, step.far, step.far, step.fresh, step.lines, step.far)))
         return Shares(_share(step.items, self.has), _share(step.far, self.has),
                       _share(step.far, self.has_in_context), _share(step.fresh, self.has),
-                      _share(step.lines, self.has))
+                      _share(step.lines, self.has), _share(step.far, self.can_be_had))
 
 
 def _share(numbers: Sequence[int], holds: Callable[[int], bool]) -> float | None:

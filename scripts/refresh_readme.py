@@ -40,7 +40,7 @@ Words = Mapping[str, Mapping[str, str]]  # table: name: what it is in this langu
 EVIDENCE = ROOT / "traces/reference/evidence.txt"
 WINDOW = re.compile(r"^window (\d+) +sessions.*\n((?:\w+ +\d.*\n)+)", re.MULTILINE)
 # policy, sessions, far recall, in context, cost, summaries, prefix breaks
-MEASURED = re.compile(r"(\w+) +(\d+) +([\d.]+) +\S+ +([\d.]+)(?: +[\d.]+){4} +([\d.]+) +(\S+) +([\d.]+)")
+MEASURED = re.compile(r"(\w+) +(\d+) +([\d.]+) +\S+ +([\d.]+)(?: +[\d.]+){5} +([\d.]+) +(\S+) +([\d.]+)")
 ROWS, WIDTH = 18, 96  # of a digest that is shown
 COLUMNS = 80  # of a reader's terminal
 COUNTED = re.compile(r"(`([\w./-]+\.\w+)` \| )\d+( \|)")

@@ -91,7 +91,7 @@ class OutputTest(unittest.TestCase):
         call = ("compare", SAMPLES / "lesson.jsonl", "--window", "1200", "--json")
         full, plain = (json.loads(mini_agent(*call, *more)[1])
                        for more in ((), ("--no-evidence",)))
-        shares = ("far_recall", "far_in_context", "recall", "fresh", "lines")
+        shares = ("far_recall", "far_in_context", "recall", "fresh", "lines", "reach")
         self.assertEqual([{**row, **dict.fromkeys(shares)} for row in full], plain)
 
 
@@ -543,7 +543,7 @@ class SummaryTest(unittest.TestCase):
     def result(far, calls=20, tokens=2_000, head=100):
         rows = [{"policy": policy, "window": 1_000, "far_recall": far, "steps": 10,
                  "over_window_steps": 1, "summary_tokens": 50, "sent_tokens": 500, "recall": 1.0,
-                 "far_in_context": None, "fresh": .5, "lines": .25, "cost": .5, "summary_price": .3,
+                 "far_in_context": None, "fresh": .5, "lines": .25, "reach": .5, "cost": .5, "summary_price": .3,
                  "prefix_breaks": 3.0, "law_breaks": 2} for policy in ("none", "p")]
         return {"rows": rows, "calls": calls, "tokens": tokens, "head": head}
 
@@ -615,7 +615,7 @@ class RealSessionsTest(unittest.TestCase):
         self.assertEqual(0, status)
         self.assertGreater(len({row["session"] for row in rows}), 30)
         for row in rows:
-            for key in ("far_recall", "far_in_context", "recall", "fresh", "lines"):
+            for key in ("far_recall", "far_in_context", "recall", "fresh", "lines", "reach"):
                 self.assertTrue(row[key] is None or 0 <= row[key] <= 1, row)
             self.assertEqual(0, row["law_breaks"])
 

@@ -152,13 +152,25 @@ class HeldTest(unittest.TestCase):
     def test_nothing_held_is_zero_and_all_held_is_one(self):
         """A verbatim entry holds what its message holds."""
         held = Held(self.evidence)
-        self.assertEqual(Shares(0, 0, 0, 0, None), held.shares(self.step))
+        self.assertEqual(Shares(0, 0, 0, 0, None, 0), held.shares(self.step))
         held.enter(Entry(self.history[3], 1, (3,)))
-        self.assertEqual(Shares(1, 1, 1, 1, None), held.shares(self.step))
+        self.assertEqual(Shares(1, 1, 1, 1, None, 1), held.shares(self.step))
 
     def test_a_word_alone_is_held_but_not_in_context(self):
         """The bag of words has recall, and no context."""
-        self.assertEqual(Shares(.5, .5, 0, .5, None), self.shares("words: alpha_one gamma"))
+        self.assertEqual(Shares(.5, .5, 0, .5, None, .5), self.shares("words: alpha_one gamma"))
+
+    def test_what_stands_behind_a_handle_can_be_reached(self):
+        """As long as an entry shows that of a message which has the item, for which it stands."""
+        held = Held(self.evidence)
+        note = Entry(user("2 messages are left out: #2-#3; read_result(handle=N)"), 1, (2, 3), "summary")
+        for entry, reach in ((note, 1), (note._replace(stands_for=(2,)), 0), (
+                note._replace(message=user("3 messages of the run log")), 0), (
+                note._replace(message=user("#" + "3" * 5_000)), 0)):
+            held.enter(entry)
+            self.assertEqual(Shares(0, 0, 0, 0, None, reach), held.shares(self.step))
+            held.leave(entry)
+            self.assertEqual(0, held.shares(self.step).reach)
 
     def test_thirty_characters_around_are_context(self):
         """Before, behind, or fifteen on each side, as they stood."""
@@ -232,11 +244,11 @@ class HeldTest(unittest.TestCase):
         """Otherwise the policy that lets everything overflow would win."""
         held = Held(self.evidence)
         held.enter(Entry(self.history[3], 1, (3,)))
-        self.assertEqual(Shares(0, 0, 0, 0, None), held.shares(self.step, over=True))
+        self.assertEqual(Shares(0, 0, 0, 0, None, 0), held.shares(self.step, over=True))
 
     def test_a_step_without_items_counts_nowhere(self):
         """There is nothing to hold in it."""
-        self.assertEqual(Shares(*[None] * 5), Held(self.evidence).shares(self.evidence.steps[0]))
+        self.assertEqual(Shares(*[None] * 6), Held(self.evidence).shares(self.evidence.steps[0]))
 
     def test_entries_that_come_and_go_leave_what_is_there(self):
         """Thousands of random views: the counts are those of the entries of the moment."""

@@ -66,7 +66,7 @@ def data(text: str = "plain") -> dict[str, Any]:
         return {"session": text, "format": text, "policy": policy, "window": 100, "steps": 2,
                 "peak_tokens": 90, "sent_tokens": 150, "summary_tokens": 0, "cost": 1.0, "summary_price": 0.0,
                 "over_window_steps": 0, "far_recall": .5, "far_in_context": .5, "recall": .5,
-                "fresh": None, "lines": .5, "prefix_breaks": 0.0, "compressions": {},
+                "fresh": None, "lines": .5, "reach": .5, "prefix_breaks": 0.0, "compressions": {},
                 "law_breaks": 0, "facts": {text: "gone"}, **values}
 
     insert = {"role": "user", "name": text, "text": text, "chars": len(text), "tokens": 3,
@@ -93,7 +93,7 @@ def mean(policy: str = "", **values: Any) -> dict[str, Any]:
     """What a policy comes to over three sessions at a window of 100."""
     return {"window": 100, "policy": policy, "sessions": 3, "far_recall": .5, "low": .4,
             "high": .6, "worst_tenth": .3, "far_in_context": .5, "recall": .5, "fresh": .5,
-            "lines": .5, "cost": 1.0, "summary_price": 0.0, "prefix_breaks": 0.0,
+            "lines": .5, "reach": .5, "cost": 1.0, "summary_price": 0.0, "prefix_breaks": 0.0,
             "over_share": 0.0, "law_breaks": 0, **values}
 
 

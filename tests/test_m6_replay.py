@@ -46,8 +46,8 @@ class BaselineTest(unittest.TestCase):
         self.assertEqual((1.0, 0, 0.0, {}, 0, 0), tuple(row[key] for key in (
             "cost", "over_window_steps", "prefix_breaks", "compressions", "summary_tokens",
             "law_breaks")))
-        self.assertEqual([1.0] * 5, [row[key] for key in (
-            "far_recall", "far_in_context", "recall", "fresh", "lines")])
+        self.assertEqual([1.0] * 6, [row[key] for key in (
+            "far_recall", "far_in_context", "recall", "fresh", "lines", "reach")])
 
     def test_rows_have_exactly_the_keys_of_the_design(self):
         """In their order."""
@@ -55,7 +55,7 @@ class BaselineTest(unittest.TestCase):
         self.assertEqual(KEYS, tuple(row))
         self.assertEqual(
             "session format policy window steps peak_tokens sent_tokens summary_tokens cost "
-            "summary_price over_window_steps far_recall far_in_context recall fresh lines prefix_breaks "
+            "summary_price over_window_steps far_recall far_in_context recall fresh lines reach prefix_breaks "
             "compressions law_breaks facts", " ".join(KEYS))
 
     def test_a_step_is_a_run_of_assistant_messages(self):

@@ -25,7 +25,7 @@ def result(number: int, window: int = 1_000, **far: float) -> dict[str, Any]:
     """A session with this far recall under some policies, .5 under the others."""
     rows = [{"session": f"s{number}", "window": window, "policy": policy, "steps": 10,
              "far_recall": far.get(policy, .5), "far_in_context": far.get(policy, .5) - .1,
-             "recall": .9, "fresh": .5, "lines": None, "cost": .4 + .1 * (policy in KNOWN),
+             "recall": .9, "fresh": .5, "lines": None, "reach": .9, "cost": .4 + .1 * (policy in KNOWN),
              "summary_price": .2 * (policy == "tail_summary"), "summary_tokens": 0,
              "sent_tokens": 100, "prefix_breaks": 1.0, "over_window_steps": 0,
              "law_breaks": 0}

@@ -9,23 +9,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from ..compression.view import Entry, View
+from ..compression.view import View
+from ..evidence import handles
 from ..messages import Message, text_of
 from .replay import Moment
-
-_HANDLE = re.compile(r"(?:#|handle=)(\d+)(?:-#(\d+))?")  # one, or a span of them
-
-
-def handles(entry: Entry) -> set[int]:
-    """The history messages whose handles an entry shows, of those it stands for."""
-    if entry.how == "verbatim":
-        return set()
-    shown = [range(int(first), int(last or first) + 1)
-             for first, last in _HANDLE.findall(entry.message["content"])]
-    return {index for index in entry.stands_for if any(index in span for span in shown)}
 
 
 def state_of(fact: str, view: View, holders: set[int]) -> str:

@@ -23,7 +23,7 @@ from .replay import Moment
 
 KEYS = ("session", "format", "policy", "window", "steps", "peak_tokens", "sent_tokens",
         "summary_tokens", "cost", "summary_price", "over_window_steps", "far_recall", "far_in_context",
-        "recall", "fresh", "lines", "prefix_breaks", "compressions", "law_breaks", "facts")
+        "recall", "fresh", "lines", "reach", "prefix_breaks", "compressions", "law_breaks", "facts")
 CACHED = .1  # the price of a token that a cache reads
 Row = dict[str, Any]
 
@@ -129,7 +129,7 @@ class Tally:
                   *(round(price / baseline.price, 4) if baseline.price else None
                     for price in (self.price, self.summaries)), self.over,
                   *(self._means[name].value for name in (
-                      "far", "far_in_context", "recall", "fresh", "lines")),
+                      "far", "far_in_context", "recall", "fresh", "lines", "reach")),
                   round(100 * self.breaks / self.steps, 2) if self.steps else None,
                   dict(sorted(self.compressions.items())), self.law_breaks,
                   {probe.fact: probe.state for probe in self.probes})

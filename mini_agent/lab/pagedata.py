@@ -11,7 +11,7 @@ comparison gives the same data. Every string may be hostile. Keys, in this order
     summary    only where there are several sessions: one row per window and policy with
                window, policy, sessions (how many counted for the evidence), far_recall,
                low, high (the bootstrap interval of far_recall), far_in_context, recall,
-               fresh, lines, worst_tenth, cost, summary_price, prefix_breaks; each null
+               fresh, lines, reach, worst_tenth, cost, summary_price, prefix_breaks; each null
                where nothing could be counted
     facts      the probes: the texts asked for with --fact, in order
     notes      sentences to be shown under the table: what was left out and why

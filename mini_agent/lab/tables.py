@@ -49,10 +49,10 @@ def _flat(value: Any) -> Any:
     return escaped(f"'{value}" if value.startswith(FORMULA) else value)
 
 
-_HEAD = ("policy", "far", "in context", "recall", "fresh", "lines", "cost", "summary", "peak",
-         "sent", "over", "breaks", "laws", "compressions")
+_HEAD = ("policy", "far", "in context", "recall", "fresh", "lines", "reach", "cost", "summary",
+         "peak", "sent", "over", "breaks", "laws", "compressions")
 _WEIGHTS = ("policy", "far", "in context", "cost", "summary", "over", "laws", "breaks", "peak",
-            "recall", "fresh", "lines", "sent", "compressions")
+            "reach", "recall", "fresh", "lines", "sent", "compressions")
 
 
 def session_table(result: Result, columns: int | None = None) -> Iterator[str]:
@@ -95,7 +95,7 @@ def _left_out(table: Table) -> Iterator[str]:
 
 def _cells(row: Row) -> tuple[str, ...]:
     shares = (_share(row[key]) for key in ("far_recall", "far_in_context", "recall", "fresh",
-                                           "lines", "cost"))
+                                           "lines", "reach", "cost"))
     done = " ".join(f"{name}={times}" for name, times in row["compressions"].items())
     return (row["policy"], *shares, *(str(row[key]) for key in (
         "summary_tokens", "peak_tokens", "sent_tokens", "over_window_steps")),
@@ -131,9 +131,9 @@ def fact_lines(results: Sequence[Result]) -> Iterator[str]:
 
 
 _SUMMARY_HEAD = ("policy", "sessions", "far", "interval", "in context", "worst tenth", "recall",
-                 "fresh", "lines", "cost", "summaries", "breaks", "over", "laws")
+                 "fresh", "lines", "reach", "cost", "summaries", "breaks", "over", "laws")
 _SUMMARY_WEIGHTS = ("policy", "far", "in context", "cost", "summaries", "over", "laws", "breaks",
-                    "interval", "sessions", "worst tenth", "recall", "fresh", "lines")
+                    "interval", "sessions", "worst tenth", "reach", "recall", "fresh", "lines")
 
 
 def summary_table(summary: Sequence[Row], columns: int | None = None) -> Iterator[str]:
@@ -151,7 +151,7 @@ def _summary_cells(row: Row) -> tuple[str, ...]:
     between = "-" if row["low"] is None else f"{row['low']:.3f}-{row['high']:.3f}"
     return (row["policy"], str(row["sessions"]), _share(row["far_recall"]), between,
             *(_share(row[key]) for key in ("far_in_context", "worst_tenth", "recall", "fresh",
-                                           "lines", "cost")),
+                                           "lines", "reach", "cost")),
             "-" if row["summary_price"] is None else f"+{row['summary_price']:.2f}",
             "-" if row["prefix_breaks"] is None else f"{row['prefix_breaks']:.1f}",
             "-" if row["over_share"] is None else f"{100 * row['over_share']:.0f} %",

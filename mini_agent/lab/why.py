@@ -13,10 +13,11 @@ from typing import Any
 from ..columns import number_of
 from ..compression.clear import call_of
 from ..compression.view import View, apply, from_payload
+from ..evidence import handles
 from ..hostile import one_line
 from ..messages import Message, arguments_text, text_of
 from ..trace import Record
-from .facts import handles, state_of
+from .facts import state_of
 from .steps import Taken
 
 SHOWN = 5  # messages that are named one by one
