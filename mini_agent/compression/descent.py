@@ -5,7 +5,10 @@ What is left out: the rungs (`policies.py`) and how they are climbed (`ladder.py
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from .view import View
 
 
 class Descent(NamedTuple):
@@ -26,3 +29,23 @@ class Descent(NamedTuple):
     def once(self) -> bool:
         """Whether each rung is asked at least once, however small the view is."""
         return self.trigger in ("stage", "manual")
+
+
+@dataclass
+class Progress:
+    """How far a descent has come.
+
+    `level`: the tokens at which a rung was taken that gained, at the most; `gained`: the
+    numbers of those rungs; `next`: the number of the rung to ask next; `in_vain`: by its
+    number the view with which a rung could do nothing.
+    """
+
+    level: int = 0
+    gained: set[int] = field(default_factory=set)
+    next: int = 0
+    in_vain: dict[int, View] = field(default_factory=dict)
+
+    def gain(self, number: int, tokens: int) -> None:
+        """A rung gained that was taken at so many tokens."""
+        self.gained.add(number)
+        self.level = max(self.level, tokens)

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import LawError, MiniAgentError, SummaryRefused, TraceError
 from .budget import Budget, tokens_at
-from .descent import Descent
+from .descent import Descent, Progress
 from .index import HistoryIndex
 from .laws import Protection, check
 from .means import Means
@@ -25,7 +25,7 @@ from .share import UserShare
 from .state import WindowState
 from .summariser import Summariser
 from .verify import Support
-from .view import Change, View, apply, to_payload
+from .view import Change, apply, to_payload
 
 
 class Ladder:
@@ -81,49 +81,53 @@ class Ladder:
         if descent.trigger == "stage" and any(
                 old.trigger == "threshold" for old in self.state.taken):
             return  # the descent behind this one had begun
-        level, gained, start = self._begun(descent)
-        in_vain: dict[int, View] = {}
-        progress = True
-        while progress:
-            progress = start > 0
-            for number, rung in list(enumerate(self._rungs()))[start:]:
-                now, over = self.tokens, self._tier(rung, descent)
-                goal = min(descent.target, over) if descent.over else descent.target
-                if descent.once and number not in gained:
-                    goal = 0
-                if max(now, level) <= over or now <= goal \
-                        or in_vain.get(number) is self.state.view:
-                    continue
-                failures = self.state.breaker.failures
-                if not self._ask(rung, descent):
-                    if self._may_ask_again(descent, failures):
-                        progress = True
-                    else:
-                        in_vain[number] = self.state.view
-                    continue
-                progress = True
-                gained.add(number)
-                if rung.trigger != ALWAYS:
-                    level = max(level, now)
-            start = 0
+        so_far = self._begun(descent)
+        again = True
+        while again:
+            rungs = list(enumerate(self._rungs()))[so_far.next:]
+            again = so_far.next > 0  # those above have their turn as well
+            so_far.next = 0
+            for number, rung in rungs:
+                if self._is_on(number, rung, descent, so_far):
+                    again |= self._asked(number, rung, descent, so_far)
 
-    def _begun(self, descent: Descent) -> tuple[int, set[int], int]:
-        """Where to take up a descent that a killed process had begun: (the level that it was at,
-        the rungs that gained, the one to ask next)."""
-        level, gained, start = 0, set[int](), 0
+    def _is_on(self, number: int, rung: Rung, descent: Descent, so_far: Progress) -> bool:
+        """Whether it is a rung's turn, and there is something new to show to it."""
+        over = self._tier(rung, descent)
+        goal = min(descent.target, over) if descent.over else descent.target
+        if descent.once and number not in so_far.gained:
+            goal = 0
+        now = self.tokens
+        return (now > goal and max(now, so_far.level) > over
+                and so_far.in_vain.get(number) is not self.state.view)
+
+    def _asked(self, number: int, rung: Rung, descent: Descent, so_far: Progress) -> bool:
+        """Ask a rung. Whether there is reason to go on: it gained, or may be asked again."""
+        tokens, failures = self.tokens, self.state.breaker.failures
+        if self._ask(rung, descent):
+            so_far.gain(number, 0 if rung.trigger == ALWAYS else tokens)
+            return True
+        if self._may_ask_again(descent, failures):
+            return True
+        so_far.in_vain[number] = self.state.view
+        return False
+
+    def _begun(self, descent: Descent) -> Progress:
+        """Where to take up a descent that a killed process had begun; mostly at its beginning."""
+        so_far = Progress()
         if not self.state.taken or descent.trigger not in ("stage", "threshold"):
-            return level, gained, start
+            return so_far
         rungs = self._rungs()
+        names = [rung.strategy.name for rung in rungs]
         for old in self.state.taken:
-            names = [rung.strategy.name for rung in rungs]
             if old.trigger != descent.trigger or old.strategy not in names:
                 continue
-            number = names.index(old.strategy, start if old.strategy in names[start:] else 0)
-            gained.add(number)
-            start = number + 1
-            if rungs[number].trigger != ALWAYS:
-                level = max(level, old.drift.predict(old.tokens + self.state.declared))
-        return level, gained, start
+            behind = so_far.next if old.strategy in names[so_far.next:] else 0
+            number = names.index(old.strategy, behind)
+            so_far.gain(number, 0 if rungs[number].trigger == ALWAYS else
+                        old.drift.predict(old.tokens + self.state.declared))
+            so_far.next = number + 1
+        return so_far
 
     def _rungs(self) -> tuple[Rung, ...]:
         """The policy's, and behind them the handles for users' words beyond their share."""
