@@ -10,7 +10,6 @@ What is left out: placeholders (`clear.py`) and files (`offload.py`).
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -154,11 +153,11 @@ def unfrozen(view: View, scene: Scene) -> range:
 
 def results(view: View, scene: Scene, stop: int | None = None) -> Iterator[tuple[int, Entry]]:
     """(view index, entry) of each whole tool result before `stop` that may be shortened."""
-    free, whole = unfrozen(view, scene), view.whole_results
-    first = bisect_left(whole, free.start)
-    last = bisect_left(whole, free.stop if stop is None else min(stop, free.stop))
-    found = whole[first:last]
-    return zip(found, view.at(found))
+    free = unfrozen(view, scene)
+    last = free.stop if stop is None else min(stop, free.stop)
+    for at, entry in enumerate(view.entries[free.start:last], free.start):
+        if entry.how == "verbatim" and entry.message["role"] == "tool":
+            yield at, entry
 
 
 def shorten(name: str, view: View, scene: Scene, which: Iterable[int],

@@ -8,7 +8,6 @@ else, so every view of a run can be rebuilt from its trace alone (`state.py`).
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -74,7 +73,6 @@ class View:
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.entries = list(entries)
         self.tokens = tokens_of(self.entries)
-        self._whole: list[int] | None = None
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -88,31 +86,8 @@ class View:
 
     def append(self, entry: Entry) -> None:
         """A new message comes in, at the end and verbatim."""
-        if self._whole is not None and entry.message["role"] == "tool":
-            self._whole.append(len(self))
         self.entries.append(entry)
         self.tokens += entry.tokens
-
-    @property
-    def whole_results(self) -> list[int]:
-        """Indexes of the tool results that are still verbatim; found once, then kept up to date."""
-        if self._whole is None:
-            self._whole = self._whole_in(range(len(self)))
-        return self._whole
-
-    def _whole_in(self, places: range) -> list[int]:
-        return [at for at in places if self.entries[at].how == "verbatim"
-                and self.entries[at].message["role"] == "tool"]
-
-    def hand_on(self, after: View, change: Change) -> None:
-        """Pass `whole_results` on to the view after a change, if they are known here."""
-        if self._whole is None:
-            return
-        first, behind = first_touched(change), untouched_behind(self, after, change)
-        old, shift = self._whole, len(after) - len(self)
-        after._whole = [*old[:bisect_left(old, first)],
-                        *after._whole_in(range(first, len(after) - behind)),
-                        *[at + shift for at in old[bisect_left(old, len(self) - behind):]]]
 
     def messages(self) -> list[Message]:
         """What is sent."""
@@ -140,7 +115,6 @@ def apply(view: View, change: Change) -> View:
         after.entries.append(entry)
     after.entries += kept[taken:]
     after.tokens = tokens_behind(view, change)
-    view.hand_on(after, change)
     return after
 
 
