@@ -61,12 +61,12 @@ def governed_steps(quick: bool) -> Iterator[Row]:
         recording = Recording("bench", "bench", messages, estimator("runs"))
         trial = Trial(recording, find_policy("clip"), 10**9, [])
         history, new = messages[:-2 * REPEATS], iter(messages[-2 * REPEATS:])
-        trial.begin(HistoryIndex(history))
-        trial.step(1, 0, history)
+        walk = trial.begin(HistoryIndex(history))
+        walk.step(1, 0, history)
 
         def governed() -> None:
             history.extend(islice(new, 2))
-            trial.step(2, 0, history)
+            walk.step(2, 0, history)
 
         yield ratio(f"governed step, {size} messages", governed, partial(json.dumps, history), .5)
 
@@ -125,8 +125,8 @@ def digests(quick: bool) -> Iterator[Row]:
         trial = Trial(recording, find_policy("digest"), window, [])
         took = []
         for _ in range(REPEATS):
-            trial.begin(index)
-            took.append(timed(lambda: trial.step(1, 0, recording.messages)) / .05)
+            walk = trial.begin(index)
+            took.append(timed(lambda: walk.step(1, 0, recording.messages)) / .05)
         middle = statistics.median(took)
         yield Row(f"digest of {sum(recording.tokens)} tokens, window {window}",
                   f"{middle * 50:.1f} ms", "50 ms", middle, min(took), max(took), 1.0)

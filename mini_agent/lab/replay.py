@@ -7,8 +7,8 @@ ended. A step whose view is over the hard limit is counted and the replay goes o
 though the run would have died there. Summaries are written by the scripted
 stand-in, which only quotes.
 
-All policies walk through the history together: `replay` hands each step to each
-`Trial`, and a trial tells its observers what the step was (`Moment`).
+All policies walk through the history together: each `Trial` begins a `Walk`, `replay`
+hands each step to each walk, and the trial's observers are told what it was (`Moment`).
 """
 
 from __future__ import annotations
@@ -77,29 +77,36 @@ class NoShelf:
 
 
 class Trial:
-    """One policy at one window over one session."""
+    """One policy at one window over one session; `observers` are told of each step."""
 
     def __init__(self, recording: Recording, policy: Policy, window: int,
                  observers: Sequence[Observer]) -> None:
-        self._recording, self.policy, self.size = recording, policy, window
+        self.recording, self.policy, self.size = recording, policy, window
         self.budget = budget_of(policy, None if policy.name == "none" else window)
         self.observers = list(observers)
 
-    def begin(self, index: HistoryIndex) -> None:
-        """A new window; `index` is that of the history, one for all trials."""
-        texts = self._recording.texts
+    def begin(self, index: HistoryIndex) -> Walk:
+        """A walk from the first step on; `index` is that of the history, one for all trials."""
+        return Walk(self, index)
+
+
+class Walk:
+    """A walk of a trial through the history of its session, step by step."""
+
+    def __init__(self, trial: Trial, index: HistoryIndex) -> None:
+        self._trial = trial
         self._records: list[Record] = []
         self._broken: list[tuple[int, str]] = []
         self._gone: dict[int, Entry] = {}  # by id, as `_made`
         self._made: dict[int, Entry] = {}
         self._length = self._tokens = 0  # entries and tokens that the last step sent
-        self._touched = 0                # how many of these no change has touched since
-        estimate = self._recording.estimate
+        self._touched = 0                # of these so many were touched by no change since
+        texts, estimate = trial.recording.texts, trial.recording.estimate
         state, tracer = WindowState(estimate, texts), Tracer()
-        if self.observers:  # for nobody, nothing is noted
+        if trial.observers:  # for nobody, nothing is noted
             state, tracer = WindowState(estimate, texts, self._changed), Tracer(self._note)
         means = Means(ScriptedModel([], (), texts), tracer, NoShelf(), index)
-        self._window = ContextWindow(self.policy, self.budget, state, means, TOOLS)
+        self._window = ContextWindow(trial.policy, trial.budget, state, means, TOOLS)
 
     def step(self, step: int, at: int, history: Sequence[Message]) -> None:
         """Govern the view before the call at history index `at`; tell the observers."""
@@ -109,7 +116,7 @@ class Trial:
             self._window.make_ready(history, step)
         except ContextOverflowError:
             over = True
-        if self.observers:
+        if self._trial.observers:
             self._tell(step, at, before, over)
 
     def _tell(self, step: int, at: int, before: View, over: bool) -> None:
@@ -118,9 +125,9 @@ class Trial:
         moment = Moment(step, at, after, before.entries[self._length:],
                         list(self._gone.values()), list(self._made.values()), after.tokens,
                         self._tokens if after is before else self._prefix(before, after),
-                        self._tokens, over or after.tokens > self.size, self._records,
+                        self._tokens, over or after.tokens > self._trial.size, self._records,
                         self._broken)
-        for observe in self.observers:
+        for observe in self._trial.observers:
             observe(moment)
         self._length = self._touched = len(after)
         self._tokens = after.tokens
@@ -145,7 +152,7 @@ class Trial:
                 del old[key], new[key]
         self._gone |= gone
         self._made |= made
-        if self.policy.breaks:
+        if self._trial.policy.breaks:
             self._broken.extend(faults(before, after, change, self._window.protection()))
 
 
@@ -157,10 +164,9 @@ def replay(recording: Recording, trials: Sequence[Trial],
     """
     history: list[Message] = []
     index = HistoryIndex(history)
-    for trial in trials:
-        trial.begin(index)
+    walks = [trial.begin(index) for trial in trials]
     for step, call in enumerate(recording.calls):
         history.extend(recording.messages[len(history):call.start])
-        for trial in trials:
-            trial.step(step, call.start, history)
+        for walk in walks:
+            walk.step(step, call.start, history)
         progress(call.start)
