@@ -53,6 +53,13 @@ class VerdictTest(unittest.TestCase):
         self.assertEqual((None, "No policy here stays within the window and keeps the laws."),
                          (found.take, found.instead))
 
+    def test_what_keeps_nothing_is_not_said_to_keep_the_most(self) -> None:
+        """Where every policy forgets all that is used again, none is advised for it."""
+        found = advised(row("a", .0, .5), row("b", .0, .4))
+        self.assertEqual((None, "No policy here keeps anything of what is used again; try a "
+                                "larger window."), (found.take, found.instead))
+        self.assertEqual("a", self.taken(row("a", .0, .5, far_in_context=.1), row("b", .0, .4)))
+
     def test_the_sentences_name_both_sides_of_each(self) -> None:
         """What is taken, what keeps the most, what is cheapest; each once."""
         so = "without compression 4 of 10 steps would not have fitted."
