@@ -194,7 +194,7 @@ class SameBytesTest(unittest.TestCase):
                 {"strategy": "tool_result_clipping"}]}), encoding="utf-8")
         names = ["none", "clip", *files]
         call = ("compare", SAMPLES / "lesson.jsonl", "--policy", ",".join(names[1:]),
-                "--window", "1200")
+                "--window", "1800")
         page = folder / "page.html"
         status, out, _ = mini_agent(*call, "--json", "--html", page)
         rows = json.loads(out)
@@ -202,9 +202,9 @@ class SameBytesTest(unittest.TestCase):
         data = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>',
                                     page.read_text(encoding="utf-8"), re.DOTALL)[1])
         self.assertEqual(names, [row["policy"] for row in data["rows"]])
-        runs = [run for run in data["sessions"][0]["runs"] if run["window"] in (0, 1200)]
+        runs = [run for run in data["sessions"][0]["runs"] if run["window"] in (0, 1800)]
         self.assertEqual(names, [run["policy"] for run in runs])
-        self.assertEqual([None, 1200, 1200, 1200, 1200], [run["hard"] for run in runs])
+        self.assertEqual([None, 1800, 1800, 1800, 1800], [run["hard"] for run in runs])
         told = mini_agent(*call)[1]
         self.assertIn("Take clip", " ".join(told.split()))
         self.assertLess(rows[4]["peak_tokens"], rows[0]["peak_tokens"])

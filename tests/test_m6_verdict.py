@@ -56,8 +56,8 @@ class VerdictTest(unittest.TestCase):
     def test_what_keeps_nothing_is_not_said_to_keep_the_most(self) -> None:
         """Where every policy forgets all that is used again, none is advised for it."""
         found = advised(row("a", .0, .5), row("b", .0, .4))
-        self.assertEqual((None, "No policy here keeps anything of what is used again; try a "
-                                "larger window."), (found.take, found.instead))
+        self.assertEqual((None, "No policy here keeps anything of what is used again from far "
+                                "back; try a larger window."), (found.take, found.instead))
         self.assertEqual("a", self.taken(row("a", .0, .5, far_in_context=.1), row("b", .0, .4)))
 
     def test_the_sentences_name_both_sides_of_each(self) -> None:

@@ -120,8 +120,8 @@ def _advised(where: str, so: str, sound: Sequence[Row]) -> Verdict:
         return Verdict(where, so, smallest=min(sound, key=lambda row: row["peak_tokens"]))
     most = max(measured, key=lambda row: (_held(row), -paid(row)))
     if not _held(most):
-        return Verdict(where, so, instead="No policy here keeps anything of what is used again; "
-                                          "try a larger window.")
+        return Verdict(where, so, instead="No policy here keeps anything of what is used again "
+                                          "from far back; try a larger window.")
     close = [row for row in measured if _lost(most, row, "far_recall") <= NEARLY
              and _lost(most, row, "far_in_context") <= NEARLY]
     return Verdict(where, so, min(close, key=_cheap), most, min(measured, key=_cheap))
