@@ -8,7 +8,7 @@ from typing import Any
 
 from mini_agent.assembly import Setup
 from mini_agent.compression.marks import marked, marks
-from mini_agent.compression.pins import Pin
+from mini_agent.compression.pins import Pin, Pins
 from mini_agent.compression.state import WindowState
 from mini_agent.errors import UsageError
 from mini_agent.governance import govern
@@ -131,6 +131,22 @@ class Pinning(unittest.TestCase):
                              "parameter, error_fix, assumption"),
                             (Pin(3, ""), "message #3 has no text")):
             self.assertEqual(made.pin(pin, 0, "user"), answer)
+
+    def test_words_that_are_part_of_longer_ones_do_not_carry_a_pin(self) -> None:
+        """Another number, another file: it would be read as something else."""
+        for text, said, carried in (
+                ("port 80", "port 8080 is taken", False), ("80", "it is 180", False),
+                ("config/prod", "see config/prod.yaml", False), ("app.py", "src/app.py", False),
+                ("3.8", "Python 3.8.1", False), ("naïve", "naïveté", False),
+                ("port 80", "(port 80).", True), ("3.8", "needs 3.8. Else", True),
+                ("--force", "use --force here", True), ("不要动", "所以不要动它", True),
+                ("f(x)", "call f(x)now", True), ("兼容 3.8", "必须兼容 3.8的", True)):
+            with self.subTest(text=text, said=said):
+                pins = Pins((Pin(3, text),))
+                line = pins.line(pins.pins[0])
+                self.assertEqual(said if carried else f"{said}\nPinned, word for word:\n{line}",
+                                 pins.carry(said, [3]))
+                self.assertEqual(pins.carry(said, [3]), pins.carry(pins.carry(said, [3]), [3]))
 
     def test_a_refusal_is_in_the_language_of_the_session(self) -> None:
         """The model reads it, as it reads all that the harness says."""

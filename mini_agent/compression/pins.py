@@ -9,6 +9,7 @@ verified wherever it is carried. What is left out here: who may pin (`marks.py`,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ from ..texts import Texts
 
 KINDS = ("constraint", "parameter", "error_fix", "assumption")
 SHARE = 10  # hundredths of the window that pins may take together
+_LETTER = r"[^\W\u2e80-\U0010ffff]"  # of a word that has ends; Chinese has none
+_BEFORE, _BEHIND = f"(?<!{_LETTER})(?<!{_LETTER}[./-])", f"(?!{_LETTER}|[./-]{_LETTER})"
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,18 @@ class Pins:
 
     def stands_in(self, pin: Pin, text: str) -> bool:
         """Whether `text`, which took the place of the pin's message, still says it."""
-        return (self.line(pin) if pin.kind == "assumption" else pin.text) in text
+        return _stands(self.line(pin) if pin.kind == "assumption" else pin.text, text)
 
     def line(self, pin: Pin) -> str:
         """The pin with its kind, as it is carried."""
         return self.texts(f"pin_{pin.kind}", text=pin.text)
+
+
+def _stands(words: str, text: str) -> bool:
+    """Whether words stand in a text and are no part of longer ones: `port 80` does not stand
+    in `port 8080`, nor `config/prod` in `config/prod.yaml`."""
+    if words not in text:
+        return False
+    before = _BEFORE if re.match(_LETTER, words) else ""
+    behind = _BEHIND if re.search(_LETTER + r"\Z", words) else ""
+    return re.search(before + re.escape(words) + behind, text) is not None
