@@ -18,7 +18,7 @@ REAL = Path(os.environ.get("SESSIONS", "/nowhere"))
 def recording(path, name="runs"):
     """The first session of a file, as the lab replays it."""
     session = open_sessions(path)[0]
-    return Recording(session.name, session.format, session.messages, estimator(name))
+    return Recording(session.name, session.format, session.messages, estimator(name), session.acts)
 
 
 def mini_agent(*arguments):

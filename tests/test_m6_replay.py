@@ -1,15 +1,23 @@
 """Milestone 6: one pass over a recorded session for all policies, and the rows it ends in."""
 
+import json
+import re
+import shutil
 import unittest
+from pathlib import Path
 
 from mini_agent.compression.policies import find_policy, policy_names
 from mini_agent.lab.extremes import EXTREMES, lab_policy
 from mini_agent.lab.measures import KEYS, Tally
 from mini_agent.lab.recording import Recording
 from mini_agent.lab.replay import Trial, replay
+from mini_agent.lab.sessions import open_sessions
+from mini_agent.lab.sessions.base import act_of
 from mini_agent.messages import assistant, call, groups, pairing_faults, system, text_of, tool_result, user
 from mini_agent.tokens import estimator
-from tests.labs import SAMPLES, recording
+from mini_agent.trace import line, read_trace
+from tests.labs import ROOT, SAMPLES, mini_agent, recording
+from tests.support import FolderTest
 
 RULE, TASK = "只用 Python 标准库", "不要改动 DurationError 的报错文字"
 POINT, SOURCE = "AssertionError: 5400 != 90", 'return "".join(parts)\n'
@@ -168,6 +176,70 @@ class LessonTest(unittest.TestCase):
         rows = rows_of(self.session, 1_800, "clip", "clip_errors", facts=(POINT,))
         self.assertEqual({"none": "verbatim", "clip": "handle", "clip_errors": "verbatim"},
                          {name: row["facts"][POINT] for name, (row, _) in rows.items()})
+
+
+class ActsTest(FolderTest):
+    """What was done to the window of a run of ours is done to every window of its replay."""
+
+    def stages(self) -> Path:
+        """A task with a stage that a reply ends and one that the model ends."""
+        steps = [{"content": f"read {number}", "tool_calls": [
+            {"name": "read_file", "arguments": {"path": "long_notes.txt", "start_line": number,
+                                                "end_line": number + 9}}]} for number in range(1, 9)]
+        done = {"content": "so far", "tool_calls": [
+            {"name": "stage_done", "arguments": {"name": "second"}}]}
+        return self.write_task(policy="stages", window=60_000, replies=[
+            *steps[:3], {**steps[3], "stage": "first"}, *steps[4:], done, steps[0],
+            {"content": "end"}])
+
+    def test_stages_are_records_at_the_steps_of_the_run(self) -> None:
+        """Of a trace, and of a task file, which is run for it: as in the run itself."""
+        task, trace = self.stages(), self.folder / "run.jsonl"
+        place = shutil.copytree(ROOT / "workspace/m3", self.folder / "m3")
+        self.assertEqual(0, mini_agent("run", task, "--workspace", place, "--trace", trace)[0])
+        keys = "step strategy trigger before_tokens after_tokens affected_indexes".split()
+        told = [[payload[key] for key in keys]
+                for payload in read_trace(trace).events("context_compression")]
+        self.assertEqual(["stage"] * len(told), [change[2] for change in told])
+        self.assertEqual(2, sum(change[1] == "stage_summary" for change in told))
+        for path in (trace, task):
+            _, out, _ = mini_agent("show", path, "--policy", "stages", "--window", "60k",
+                                   "--workspace", place, "--json")
+            self.assertEqual(told, [[payload[key] for key in keys] for row in out.splitlines()
+                                    for payload in json.loads(row)["changes"]], path)
+
+    def test_pins_of_a_user_are_carried_by_every_policy(self) -> None:
+        """From the message on before which they were set."""
+        history = [system("s"), user("u")]
+        for number in range(30):
+            made = call(f"c{number}", "read_file", {"path": f"{number}.txt"})
+            history += [assistant(f"step {number}", [made]), tool_result(
+                f"c{number}", "read_file", f"the port is 80{number}\n" + "words of a file\n" * 60)]
+        pin = {"index": 7, "text": "the port is 802", "kind": "parameter", "protect": "",
+               "by": "user"}
+        acts = [act for act in (act_of(8, "pin", pin), act_of(12, "pin", {**pin, "index": "7"}),
+                                act_of(12, "pin", {**pin, "by": "mark"}),
+                                act_of(12, "stage", {"name": 3})) if act]
+        self.assertEqual(1, len(acts))
+        session = Recording("x", "test", history, estimator("runs"), acts)
+        for policy in policy_names():
+            with self.subTest(policy):
+                last = rows_of(session, 3_000, policy)[policy][1][-1]
+                rows = [row for entry in last.view for row in entry.message["content"].split("\n")]
+                if 4 not in find_policy(policy).breaks:
+                    self.assertTrue(any(re.search(r"is 802\b", row) for row in rows), rows[:60])
+
+    def test_a_trace_that_was_mended_has_lost_its_places(self) -> None:
+        """Where messages were made up, nobody knows before which one something was done."""
+        said = [{"role": "user", "content": "u"}, {"role": "assistant", "content": "", "tool_calls": [
+            {"id": "c", "name": "t", "arguments": {}}]}, {"role": "user", "content": "v"}]
+        records = [*({"type": "message", "step": 0, "message": message} for message in said),
+                   {"type": "event", "event": "stage", "payload": {"step": 0, "name": "one"}}]
+        path = self.folder / "t.jsonl"
+        path.write_text("".join(line({**record, "seq": seq}) for seq, record in enumerate(records)),
+                        encoding="utf-8")
+        session, = open_sessions(path)
+        self.assertEqual((4, []), (len(session.messages), session.acts))
 
 
 class ExtremesTest(unittest.TestCase):

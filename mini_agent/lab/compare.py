@@ -142,7 +142,8 @@ def result_of(session: LogSession, source: Source, plan: Plan, progress: Progres
     name = clean(source.name) + clean(session.name).removeprefix(
         clean(source.path.rpartition("/")[2]))
     messages = second_half(session.messages) if plan.half else session.messages
-    recording = Recording(name, session.format, messages, estimator(plan.estimator))
+    recording = Recording(name, session.format, messages, estimator(plan.estimator),
+                          () if plan.half else session.acts)
     tallies, films, trials = {}, [], []
     for window in plan.shown:
         for policy_name in plan.names:

@@ -38,7 +38,8 @@ def steps_at(path: str, policy: str = "", window: str = "32k",
                    trace.messages())
         return
     for session in open_sessions(path, partial(run_in_copy, workspace=workspace)):
-        recording = Recording(session.name, session.format, session.messages, estimator())
+        recording = Recording(session.name, session.format, session.messages, estimator(),
+                              session.acts)
         yield session.name, steps_of_replay(
             recording, lab_policy(policy or "none", recording), window_tokens(window)), session.messages
 

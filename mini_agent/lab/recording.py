@@ -17,6 +17,7 @@ from ..messages import Message, calls_of, model_calls, text_of
 from ..texts import Texts, session_language
 from ..tokens import Estimator
 from ..words import GENERAL, words
+from .sessions.base import Act
 
 
 LATELY = 4_096  # texts whose tokens are kept: what one policy renders, another may too
@@ -69,11 +70,12 @@ class CountedOnce:
 
 
 class Recording:
-    """A session as the lab replays it. `calls` are the history indexes of each step."""
+    """A session as the lab replays it. `calls` are the history indexes of each step, `acts`
+    what was done to its window, in order."""
 
     def __init__(self, name: str, format: str, messages: Sequence[Message],
-                 estimate: Estimator) -> None:
-        self.name, self.format, self.messages = name, format, messages
+                 estimate: Estimator, acts: Sequence[Act] = ()) -> None:
+        self.name, self.format, self.messages, self.acts = name, format, messages, acts
         self.estimate = CountedOnce(estimate, messages)
         self.tokens = self.estimate.tokens
         self.calls = list(model_calls(messages))

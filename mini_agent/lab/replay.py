@@ -13,6 +13,7 @@ hands each step to each walk, and the trial's observers are told what it was (`M
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 from ..compression.index import HistoryIndex
 from ..compression.laws import faults
 from ..compression.means import Means
+from ..compression.pins import Pin
 from ..compression.policies import Policy, budget_of
 from ..compression.state import WindowState
 from ..compression.view import Change, Entry, View, first_touched, same_prefix
@@ -29,6 +31,7 @@ from ..messages import Message
 from ..models.scripted import ScriptedModel
 from ..trace import Record, Tracer
 from .recording import Recording
+from .sessions.base import Act
 
 
 class Moment(NamedTuple):
@@ -105,6 +108,7 @@ class Walk:
         state, tracer = WindowState(estimate, texts), Tracer()
         if trial.observers:  # for nobody, nothing is noted
             state, tracer = WindowState(estimate, texts, self._changed), Tracer(self._note)
+        self._acts = deque(trial.recording.acts)
         means = Means(ScriptedModel([], (), texts), tracer, NoShelf(), index)
         self._window = ContextWindow(trial.policy, trial.budget, state, means, TOOLS)
 
@@ -112,12 +116,24 @@ class Walk:
         """Govern the view before the call at history index `at`; tell the observers."""
         before = self._window.view
         over = False
+        while self._acts and self._acts[0].at <= at:
+            self._act(self._acts.popleft(), step, history)
         try:
             self._window.make_ready(history, step)
         except ContextOverflowError:
             over = True
         if self._trial.observers:
             self._tell(step, at, before, over)
+
+    def _act(self, act: Act, step: int, history: Sequence[Message]) -> None:
+        """End a stage, or set a pin, as it was done in the recorded run."""
+        told = act.payload
+        self._window.take_in(history[:act.at])
+        if act.event == "stage":
+            self._window.stage_done(history[:act.at], told["name"], step)
+        else:
+            pin = Pin(told["index"], told["text"], told["kind"], told["protect"])
+            self._window.pin(pin, step, told["by"])
 
     def _tell(self, step: int, at: int, before: View, over: bool) -> None:
         """What the step was, which had begun with this view."""

@@ -64,8 +64,7 @@ def steps_of_replay(recording: Recording, policy: Policy, window: int) -> list[T
     taken: list[Taken] = []
 
     def note(moment: Moment) -> None:
-        changes = [record for record in moment.records
-                   if record["event"] == "context_compression"]
+        changes = [record for record in moment.records if "entries" in record["payload"]]
         taken.append(Taken(moment.step, moment.at, moment.arrived, changes))
 
     replay(recording, [Trial(recording, policy, window, [note])])

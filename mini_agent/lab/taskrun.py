@@ -11,19 +11,23 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ..assembly import Grant, Setup
+from ..compression.policies import find_policy
 from ..errors import UsageError
+from ..governance import Governance, governed_by
 from ..messages import calls_of
 from ..runner import run_task
 from ..subagents.orders import ChildLimits
 from ..subagents.trails import family_of
-from ..tasks import load_task
+from ..tasks import Task, load_task
 from ..tools import NAMES
 from ..tools.workspace import Workspace
 from ..trace import Record, TraceFile, read_trace, trace_folder
 from .sessions import LogSession
+from .sessions.base import Act, act_of
 
 HARMLESS = tuple(name for name in NAMES if name != "run_command")
 
@@ -47,8 +51,8 @@ def run_in_copy(path: str, workspace: str = "", named: bool = True) -> list[LogS
         grant = Grant(NAMES if trusted else HARMLESS,
                       children=ChildLimits() if task.delegates else None)
         with TraceFile(trace) as file:
-            outcome = run_task(task, Setup(copy, task.model(), grant, [file]),
-                               folder=trace_folder(trace))
+            outcome = run_task(task, Setup(copy, task.model(), grant, [file]), _stages_of(task),
+                               trace_folder(trace))
         sessions = [_session(name + below, read_trace(path).records)
                     for below, path in family_of(trace)]
     held_back = sum(call["name"] == "run_command" for session in sessions
@@ -74,7 +78,21 @@ def _copy(workspace: str, copy: Path) -> None:
                          ) from error
 
 
+def _stages_of(task: Task) -> Governance | None:
+    """A window that does nothing but note where stages end, for a task that has any."""
+    if any("stage" in reply or any(call["name"] == "stage_done" for call in reply.get(
+            "tool_calls", ())) for reply in task.replies):
+        return governed_by(replace(find_policy("none"), stages=True), None)
+    return None
+
+
 def _session(name: str, records: Sequence[Record]) -> LogSession:
     said = [record for record in records if record["type"] == "message"]
+    acts: list[Act] = []
+    before = 0
+    for record in records:
+        before += record["type"] == "message"
+        if act := act_of(before, record.get("event"), record.get("payload", {})):
+            acts.append(act)
     return LogSession(name, "task file", [record["message"] for record in said],
-                      [record["step"] for record in said])
+                      [record["step"] for record in said], acts=acts)

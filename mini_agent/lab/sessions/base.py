@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from ...compression.pins import KINDS as PIN_KINDS
 from ...messages import Message
 
 if TYPE_CHECKING:
@@ -33,6 +34,29 @@ class HostCompression:
     format: str
     tokens: int | None
     kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What was done to the window of a run of ours when it had `at` messages: a stage was
+    ended, or a pin was set. `payload` is that of the record."""
+
+    at: int
+    event: str
+    payload: dict[str, Any]
+
+
+def act_of(at: int, event: Any, payload: dict[str, Any]) -> Act | None:
+    """The act that a record tells of; None for other records, for pins that are marks in
+    messages or were refused, and for what no run of ours writes."""
+    if event == "stage" and isinstance(payload.get("name"), str):
+        return Act(at, event, payload)
+    index, words = payload.get("index"), (payload.get("text"), payload.get("protect"))
+    if event == "pin" and payload.get("by") in ("user", "tool") and "refused" not in payload \
+            and payload.get("kind") in PIN_KINDS and type(index) is int \
+            and all(isinstance(text, str) for text in words):
+        return Act(at, event, payload)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +100,7 @@ class LogSession:
     """One recorded session: its messages, and what was done to make them so.
 
     `steps[i]` is the step of `messages[i]`; `injected` are the indexes of user
-    messages that the host wrote, not a person; `notes` counts what was mended or
+    messages that the host wrote, not a person; `acts` are in order; `notes` counts what was mended or
     left out, by name, and `mended` tells where.
     """
 
@@ -89,6 +113,7 @@ class LogSession:
     notes: dict[str, int] = field(default_factory=dict)
     mended: list[Mended] = field(default_factory=list)
     injected: set[int] = field(default_factory=set)
+    acts: list[Act] = field(default_factory=list)
     seen: LogSize = field(default_factory=LogSize)
 
     def counts(self) -> dict[str, int]:

@@ -2,8 +2,9 @@
 
 `{"type": "message", "step", "message", "seq"}` and `{"type": "event", "event", "payload",
 "seq"}`. The messages are the history, with the steps of their records; of the events a
-`host_compression` (another agent's, from a converted log) is kept as one. What this run
-compressed itself is about its views and not about the history: it is counted only.
+`host_compression` (another agent's, from a converted log) is kept as one, and so are the
+stages that were ended and the pins that were set. What this run compressed itself is about
+its views and not about the history: it is counted only.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...hostile import clean
-from .base import KINDS, HostCompression, LogSession
+from .base import KINDS, Act, HostCompression, LogSession, act_of
 from .document import Document
 from .fields import dict_of, dicts_of, int_of, string_of
 from .join import finish
@@ -32,10 +33,12 @@ class OwnTrace:
     def read(self, document: Document) -> list[LogSession]:
         """One session per file."""
         log = Log(self.name)
-        host = ""
+        host, said = "", 0
+        acts: list[Act] = []
         for record in document.objects():
             payload = dict_of(record.get("payload"))
             if record.get("type") == "message":
+                said += 1
                 log.step = int_of(record.get("step"))
                 _message(log, dict_of(record.get("message")))
             elif record.get("event") == "host_compression":
@@ -43,10 +46,14 @@ class OwnTrace:
                 kind = payload.get("kind")
                 log.compression(kind if kind in KINDS else "summary",
                                 int_of(payload.get("tokens")))
+            elif act := act_of(said, record.get("event"), payload):
+                acts.append(act)
             else:
                 log.notes["own_compressions" if record.get("event") == "context_compression"
                           else "events"] += 1
         session = finish(log, document)
+        if said == len(session.messages):  # else it was mended, and the places are others
+            session.acts = acts
         if host:
             session.host_compressions = [
                 HostCompression(mark.at, clean(host), mark.tokens, mark.kind)
