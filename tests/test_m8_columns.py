@@ -208,7 +208,7 @@ class TerminalTest(unittest.TestCase):
                            "--window", "1800", "--policy", "clip_errors_summary")
         self.assertEqual(["window", "1800", "far", "in", "context", "cost", "summary", "peak",
                           "over", "breaks", "laws"], lines[2].split())
-        self.assertIn("(a file or a pipe also gets: recall, fresh, lines, sent, compressions)",
+        self.assertIn("(a file or a pipe also gets: recall, fresh, lines, reach, sent, compressions)",
                       lines)
 
 
