@@ -316,7 +316,8 @@ def patterns(language: str) -> dict[str, re.Pattern[str]]:
     for key in CLAIMS:
         parts = []
         for literal, field, _, _ in Formatter().parse(TEXTS[key][at]):
-            parts.append(re.escape(literal))
+            parts.append(re.sub(r"^((?:\\ \w+)?\\ \w+)s\b", r"\1s?", re.escape(literal)).replace(
+                "were", "(?:were|was)"))
             if field == "mark":
                 parts.append(re.escape(TEXTS["aging_mark"][at]))
             elif field:

@@ -41,7 +41,7 @@ class AgingTest(unittest.TestCase):
     def test_english_tasks_get_english_texts(self) -> None:
         """The language of the mark is that of the task."""
         self.assertTrue(self._aged("x" * 1000, language="en").startswith(
-            "[tool result aged, head and tail kept] 1000 characters / 1 lines originally\n"))
+            "[tool result aged, head and tail kept] 1000 characters / 1 line originally\n"))
 
     def test_nothing_happens_under_the_trigger(self) -> None:
         """A view that fits is sent as it is, and no record is written."""

@@ -194,7 +194,7 @@ class Offload(unittest.TestCase):
         desk = self.desk()
         desk.round("x", "y" * 100_000)
         head, _, body = desk.ask()[3]["content"].partition("\n")
-        self.assertIn("; the first 2000 characters, 1 lines stand below (the last one is cut); ", head)
+        self.assertIn("; the first 2000 characters, 1 line stand below (the last one is cut); ", head)
         self.assertEqual(body, "y" * 2_000)
 
     def test_a_result_that_begins_with_the_mark_moves_like_any_other(self) -> None:

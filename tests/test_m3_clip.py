@@ -15,7 +15,7 @@ from .desk import Desk, ladder
 
 OUTPUTS = Path(__file__).parent / "data" / "outputs"
 EXPECTED: dict[str, list[str]] = json.loads((OUTPUTS / "expected.json").read_text(encoding="utf-8"))
-HEADER = re.compile(r"\[clipped #(\d+): (\d+) of (\d+) lines, (\d+) of (\d+) characters(?:; error code "
+HEADER = re.compile(r"\[clipped #(\d+): (\d+) of (\d+) lines?, (\d+) of (\d+) characters?(?:; error code "
                     r"(\w+))?; read_result\(handle=(\d+)\) gives it back\]")
 
 
@@ -135,7 +135,7 @@ class Clipping(unittest.TestCase):
     def test_one_line_of_100_000_characters_is_cut_by_character(self) -> None:
         """The line keeps its first 200 characters and says how many are missing."""
         text = clipped("x" * 100_000)
-        self.assertEqual(text, "[clipped #3: 1 of 1 lines, 200 of 100000 characters; "
+        self.assertEqual(text, "[clipped #3: 1 of 1 line, 200 of 100000 characters; "
                          "read_result(handle=3) gives it back]\n" + "x" * 200
                          + " [... 99800 characters of this line left out]")
 

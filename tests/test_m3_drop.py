@@ -13,9 +13,9 @@ from mini_agent.messages import assistant, pairing_faults, user
 
 from .desk import Desk
 
-DROPPED = re.compile(r"\[(\d+) older rounds were dropped to make room: (\d+) messages, (\S+) of the run log\]")
-MIDDLE = re.compile(r"\[the middle was left out: (\d+) messages, (.+?); (.+)\]")
-STORED = re.compile(r"\[(\d+) older messages were taken out: (.+?); (.+)\]")
+DROPPED = re.compile(r"\[(\d+) older rounds? w(?:ere|as) dropped to make room: (\d+) messages?, (\S+) of the run log\]")
+MIDDLE = re.compile(r"\[the middle was left out: (\d+) messages?, (.+?); (.+)\]")
+STORED = re.compile(r"\[(\d+) older messages? w(?:ere|as) taken out: (.+?); (.+)\]")
 
 
 def long_session(policy: str, rounds: int = 12, **settings: object) -> Desk:

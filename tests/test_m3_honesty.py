@@ -8,10 +8,11 @@ import unittest
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from string import Formatter
 
 from mini_agent.compression.store import RunShelf
 from mini_agent.compression.view import Entry
-from mini_agent.texts import LANGUAGES, TEXTS
+from mini_agent.texts import LANGUAGES, TEXTS, Texts
 
 from .desk import Desk
 from .fuzz import case_of, names
@@ -84,6 +85,16 @@ class Honesty(unittest.TestCase):
         cut = [entry for entry in desk.entries if "of this line left out" in entry.message["content"]]
         self.assertEqual([3], [entry.stands_for[0] for entry in cut])
         self.assertEqual([], list(checker.false_claims(cut[0])))
+
+    def test_a_count_of_one_has_the_singular(self) -> None:
+        """In every English text, with its verb; two have the plural."""
+        for key, (text, _) in TEXTS.items():
+            fields = {name: 1 for _, name, _, _ in Formatter().parse(text) if name}
+            self.assertNotRegex(Texts()(key, **fields), r"\b1 (\w+ )?(bytes|characters|files|lines|messages|"
+                                r"pins|rounds|steps|times|tokens)\b")
+        said = [Texts()("lines_left_out", count=count) for count in (1, 2)]
+        self.assertEqual(["- (the 1 oldest line of this section is left out)",
+                          "- (the 2 oldest lines of this section are left out)"], said)
 
     def test_both_languages_make_the_same_claims(self) -> None:
         """A text has the same fields in English and in Chinese."""

@@ -216,8 +216,8 @@ class Sessions(FolderTest):
                                  ["PROTECTED_PATH", "PROTECTED_PATH", "PROTECTED_PATH", None, None,
                                   "COMMAND_FAILED", None])
                 self.assertEqual(results[4]["content"].splitlines()[0],
-                                 "[this command changed 1 protected files: config/prod.yaml]")
-                self.assertIn("[this command changed 1 protected files: config/new]",
+                                 "[this command changed 1 protected file: config/prod.yaml]")
+                self.assertIn("[this command changed 1 protected file: config/new]",
                               results[5]["content"])
                 self.assertEqual(results[6]["content"], "exit=0\n")
 
@@ -252,7 +252,7 @@ class Sessions(FolderTest):
                                                           "kind": "parameter"}},
                             {"name": "pin", "arguments": {"handle": 77}}]}], threshold=900)
         self.assertEqual([message["content"] for message in self.results(records)][1:], [
-            "pinned: a text of #3; 1 pins in all",
+            "pinned: a text of #3; 1 pin in all",
             "ERROR PIN_REFUSED: there is no message #77; the newest is #5"])
         self.assertEqual(payloads(records, "stage"), [{"step": 0, "name": "one"}])
 

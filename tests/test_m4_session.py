@@ -120,7 +120,7 @@ class ChildTest(NurseryTest):
         command = {"name": "run_command", "arguments": {"command": "cp notes.txt other.txt"}}
         self.real(asked(delegate(tools=["run_command", "write_file"], writes=["out.txt"]),
                         script({"tool_calls": [command]}, END)), END)
-        self.assertIn("[this command changed 1 files that you were not given to write: other.txt]",
+        self.assertIn("[this command changed 1 file that you were not given to write: other.txt]",
                       self.results(self.child())[0]["content"])
 
     def test_a_parents_pins_hold_in_its_children(self) -> None:
@@ -138,9 +138,9 @@ class ChildTest(NurseryTest):
                           {"text": "port 8443", "kind": "parameter"}], **policy)
                 first, second = self.results(self.child())
                 self.assertEqual("PROTECTED_PATH", first["error"]["code"])
-                self.assertIn("[this command changed 1 protected files: tests/b.py]",
+                self.assertIn("[this command changed 1 protected file: tests/b.py]",
                               second["content"])
-                self.assertIn("[while the sub-agents worked, 1 protected files changed: tests/b.py]",
+                self.assertIn("[while the sub-agents worked, 1 protected file changed: tests/b.py]",
                               self.results(records)[0]["content"])
                 self.assertEqual([(rule, "tests/**")], [
                     (told["text"], told["protect"]) for told in payloads(self.child(), "pin")])
@@ -255,7 +255,7 @@ class EndingTest(NurseryTest):
         (status, content), = self.ended((script({"tool_calls": [sleep]}), {
             "tools": ["run_command"], "budget": {"seconds": 1.5}}))
         self.assertEqual("timed_out", status)
-        self.assertRegex(content, r"\(no result after 1.5 s\); [01] steps")
+        self.assertRegex(content, r"\(no result after 1.5 s\); [01] steps?")
 
     def test_a_grandchild_needs_two_generations(self) -> None:
         """With a depth of 2 a child may delegate, if it is given the tool, and no further."""

@@ -265,12 +265,12 @@ class InASession(FolderTest):
         self.assertEqual(["tool", "user"], [message["role"] for message in model.asked[0][-2:]])
 
     def test_at_any_line_of_the_program_trace_and_history_stay_one(self) -> None:
-        """A session is interrupted at so many random lines of the program's own code. Where
-        it can go on it goes on, and resumed it comes to the same history."""
+        """A session is interrupted at so many random lines of the program's own code, and at
+        the last. Where it can go on it goes on, and resumed it comes to the same history."""
         lines = self.run_with(None)
         draw = random.Random(7)
         seen = set()
-        for place in sorted(draw.randrange(lines) for _ in range(PLACES)):
+        for place in sorted((*(draw.randrange(lines) for _ in range(PLACES)), lines - 1)):
             with self.subTest(line=place):
                 seen.add(self.run_with(place))
         self.assertEqual({"interrupted", "final_answer"}, seen)

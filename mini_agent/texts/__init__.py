@@ -24,6 +24,9 @@ from .summaries import SUMMARIES
 from .tools import TOOLS
 
 LANGUAGES = ("en", "zh")
+_COUNT = re.compile(r"\{(\w+)\} ((?:\w+ )?(?:byte|character|file|line|message|pin|round|step|time|token))s\b"
+                    r"(?:((?: of \w+ \w+)?) (are|were)\b)?")
+_OF_ONE = {"are": " is", "were": " was", None: ""}
 _HAN = re.compile("[\u4e00-\u9fff]")
 _LETTER = re.compile("[A-Za-z]")
 
@@ -140,6 +143,12 @@ def recorded_language(records: Sequence[Mapping[str, Any]]) -> str:
                             if record["type"] == "message")
 
 
+def _of_one(found: re.Match[str]) -> str:
+    """`{lines} lines are` of a single one: `{lines} line is`."""
+    count, noun, owner, verb = found.groups()
+    return f"{{{count}}} {noun}{owner or ''}{_OF_ONE[verb]}"
+
+
 @dataclass(frozen=True)
 class Texts:
     """The texts of one language: `texts("aging_code", code="X")`."""
@@ -147,8 +156,14 @@ class Texts:
     language: str = "en"
 
     def __call__(self, key: str, /, **fields: Any) -> str:
-        """The text of `key` with its fields filled in; KeyError if there is none."""
-        return self._form(key).format(**fields)
+        """The text of `key` with its fields filled in; KeyError if there is none.
+
+        One line is no lines: before a count of one there stands the singular of its noun.
+        """
+        form = self._form(key)
+        if 1 in fields.values():
+            form = _COUNT.sub(lambda found: _of_one(found) if fields[found[1]] == 1 else found[0], form)
+        return form.format(**fields)
 
     def bare(self, key: str) -> str:
         """The text of `key` with its fields empty: the least that it can come to."""
