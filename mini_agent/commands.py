@@ -104,10 +104,10 @@ def _tokens(options: argparse.Namespace) -> int:
         print(json.dumps(table, ensure_ascii=False))
         return DONE
     columns = {name: name.removeprefix("runs:") for name in ("characters", *ESTIMATORS)}
-    print("".join(f"{short:>11}" if len(short) > 8 else f"{short:>8}"
-                  for short in columns.values()) + "  file")
-    write_rows(("".join(f"{row[name]:>11}" if len(short) > 8 else f"{row[name]:>8}"
-                        for name, short in columns.items()) + f"  {row['file']}"
+    wide = {name: max(11 if len(short) > 8 else 8, *(2 + len(f"{row[name]}") for row in table))
+            for name, short in columns.items()}
+    print("".join(f"{short:>{wide[name]}}" for name, short in columns.items()) + "  file")
+    write_rows(("".join(f"{row[name]:>{wide[name]}}" for name in columns) + f"  {row['file']}"
                 for row in table), sys.stdout)
     return DONE
 

@@ -9,6 +9,7 @@ import sys
 import unittest
 from dataclasses import replace
 from shutil import copytree
+from unittest import mock
 
 from mini_agent.compression.catalogue import POLICIES
 from mini_agent.compression.policies import find_policy, make_policy
@@ -224,6 +225,16 @@ class ShowTest(FolderTest):
         table = mini_agent("tokens", "workspace/m3/long_notes.txt", "README.md").stdout
         self.assertEqual(3, len(table.splitlines()))
         self.assertLessEqual(max(map(len, table.splitlines())), 110)
+
+    def test_numbers_of_large_files_stand_apart(self) -> None:
+        """A column is as wide as its numbers need: two of eight digits were one of sixteen."""
+        class Many:
+            def text(self, text: str) -> int:
+                return 56_483_624
+
+        with mock.patch("mini_agent.tokens.estimator", lambda name: Many()):
+            _, table, _ = called("tokens", "README.md")
+        self.assertEqual(7, table.splitlines()[1].split().count("56483624"))
 
     def test_a_reader_that_closes_early_is_no_error(self) -> None:
         """`mini-agent show ... | head -1` ends quietly."""

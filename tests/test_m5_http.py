@@ -191,7 +191,9 @@ class BrokenAnswerTests(Case):
                 self.assertEqual([r["status"] for r in retries], ["broken"])
         for data in ("{broken", "[]", '{"type": 3, "x": 1, "index": {}}', '{"no": "type"}',
                      '{"type": "content_block_delta", "index": 9, "delta": {}}',
-                     '{"type": "content_block_start", "index": 0, "content_block": 4}'):
+                     '{"type": "content_block_start", "index": 0, "content_block": 4}',
+                     '{"type": "content_block_start", "index": 0, "content_block": {"type": "text", '
+                     '"text": 5}}'):
             with self.subTest(data):
                 reply, retries, _, _ = self.ask(
                     stream(messages_events()[0], data, {"type": "message_stop"}), HI_BLOCKS,
@@ -228,6 +230,10 @@ class BrokenAnswerTests(Case):
             reply, _, _, _ = self.ask(plain(chat("hi", prompt=1) | {"usage": {
                 "prompt_tokens": prompt, "completion_tokens": 1}}))
             self.assertIsNone(reply.usage, prompt)
+        for told in ("5", [1], None, {"input_tokens": 10**30}):
+            answer = blocks({"type": "text", "text": "hi"}) | {"usage": told}
+            reply, retries, _, _ = self.ask(plain(answer), provider="anthropic")
+            self.assertEqual(("hi", None, []), (reply.content, reply.usage, retries))
 
     def test_a_doubled_stream_is_heard_once(self):
         """What follows the end is not heard; a second beginning before the end is a fault."""

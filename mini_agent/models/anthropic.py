@@ -162,15 +162,16 @@ class _Assembly:
 
     def _count(self, data: Mapping[str, Any]) -> None:
         """Later numbers replace earlier ones, as far as they are numbers."""
-        self._usage |= {name: value for name, value in (data.get("usage") or {}).items()
-                        if count(value)}
+        told = data.get("usage")
+        if isinstance(told, Mapping):
+            self._usage |= {name: value for name, value in told.items() if count(value)}
 
     def _open(self, index: int, block: Block) -> str:
         if index in self._blocks:
             raise ValueError(f"block {index} begins twice")
         self._blocks[index] = dict(block)
         self._pieces[index] = [block["text"]] if block.get("text") else []
-        return block.get("text") or ""
+        return joined(self._pieces[index])  # what is no text fails here, and not on the screen
 
     def _delta(self, index: int, delta: dict[str, Any]) -> str:
         block, kind = self._blocks[index], delta["type"]
