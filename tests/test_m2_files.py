@@ -44,7 +44,7 @@ class ListTest(ToolCase):
         (self.root / "passwd").symlink_to("/etc/passwd")
         self.assertEqual(self.ok("list_files"),
                          "total 2 under . (left out: .git, __pycache__, out, passwd)\n"
-                         "a  1 bytes\nin  1 bytes")
+                         "a  1 byte\nin  1 byte")
 
     def test_a_long_listing_is_paged(self) -> None:
         """The first line has the total and where to go on; pages put together are the whole."""

@@ -245,12 +245,13 @@ class Sessions(FolderTest):
         self.assertEqual(self.results(records)[0]["error"]["code"], "PROTECTED_PATH")
 
     def test_the_model_pins_and_ends_stages_with_tools(self) -> None:
-        """A refused pin is an error that goes back to it with the numbers."""
+        """A refused pin is an error that goes back to it with the numbers. A handle may come as
+        it stands in a text, with its sign."""
         records = self.run_pinned([
             {"stage": "one", "tool_calls": [{"name": "list_files", "arguments": {}}]},
-            {"tool_calls": [{"name": "pin", "arguments": {"handle": 3, "text": "config/prod.yaml",
+            {"tool_calls": [{"name": "pin", "arguments": {"handle": "#3", "text": "config/prod.yaml",
                                                           "kind": "parameter"}},
-                            {"name": "pin", "arguments": {"handle": 77}}]}], threshold=900)
+                            {"name": "pin", "arguments": {"handle": "#77"}}]}], threshold=900)
         self.assertEqual([message["content"] for message in self.results(records)][1:], [
             "pinned: a text of #3; 1 pin in all",
             "ERROR PIN_REFUSED: there is no message #77; the newest is #5"])

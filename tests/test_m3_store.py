@@ -18,6 +18,7 @@ from mini_agent.compression.tools import ReadResult, RecallTool, page_chars
 from mini_agent.errors import StrategyError, ToolError
 from mini_agent.messages import assistant, call, tool_result, user
 from mini_agent.texts import Texts
+from mini_agent.tools.base import ToolBox
 from tests.support import full_disk
 
 SAID = {2: "read config.py\nDATABASE_URL is taken from the environment\nport = 8080",
@@ -238,6 +239,25 @@ class Reading(unittest.TestCase):
             self.assertEqual(caught.exception.code, code)
             self.assertIn(words, str(caught.exception))
 
+    def test_a_handle_is_taken_as_the_texts_of_a_window_write_it(self) -> None:
+        """3, "3", "#3" and " #3 " are one message; what is no handle is refused with what is
+        wanted, and a line is no handle."""
+        box = ToolBox([ReadResult(session(), Texts())], Texts())
+
+        def said(**arguments: object) -> str:
+            return str(box.run(call("c", "read_result", arguments))["content"])
+
+        for handle in ("2", "#2", " #2 "):
+            self.assertEqual(said(handle=2, end=1), said(handle=handle, end=1))
+        self.assertIn("[#2 read_file notes.txt: ", said(handle="#2", end=1))
+        self.assertEqual("ERROR NO_SUCH_HANDLE: there is no message #99: they go from #0 to #"
+                         f"{len(session()) - 1}", said(handle="#99"))
+        for handle in ("", "#", "##2", "#-2", "-2", "2.0", "#2-#3", "two", "２", "#" + "9" * 10):
+            self.assertEqual(f"ERROR BAD_ARGUMENTS: handle must be integer, not string {handle!r}",
+                             said(handle=handle))
+        self.assertEqual("ERROR BAD_ARGUMENTS: start must be integer, not string '#2'",
+                         said(handle="#2", start="#2"))
+
     def test_a_page_is_bounded_by_the_window(self) -> None:
         """A sixteenth of the window, 400 characters at least and 10,000 at most."""
         self.assertEqual([page_chars(window) for window in (None, 1200, 8_000, 200_000)],
@@ -256,7 +276,7 @@ class Searching(unittest.TestCase):
     def test_a_hit_names_its_handle_its_source_and_the_line(self) -> None:
         """The message with most of the terms comes first, with the line that holds most of them."""
         self.assertEqual(self.tool()("note 137").split("\n")[:2], [
-            "[hits 1 to 2 of 2 messages that hold any of these words, best first; "
+            "[hits 1 to 2 of 2 messages with any of these words, best first; "
             "read_result(handle=N, start=LINE) reads on; this is the end]",
             "#2 read_file notes.txt, line 137 of 200: 137: note"])
 

@@ -160,7 +160,7 @@ class ChildTest(NurseryTest):
         """read_child gives the whole report, or any message of the child, in parts."""
         long = "\n".join(f"finding {number}" for number in range(2_000))
         read = [{"name": "read_child", "arguments": arguments} for arguments in (
-            {"child": 1, "start": 1999, "end": 2000}, {"child": 1, "message": 3, "end": 1},
+            {"child": 1, "start": 1999, "end": 2000}, {"child": 1, "message": "#3", "end": 1},
             {"child": 2}, {"child": 1, "message": 99}, {"child": 0})]
         _, records = self.real(
             asked(delegate(), script({"tool_calls": [READ]}, {"content": long})),

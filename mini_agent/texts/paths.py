@@ -73,7 +73,7 @@ PATHS: dict[str, tuple[str, str]] = {
     "empty_query": ("the query has no words to look for", "query 中没有可检索的词"),
     "arg_hit": ("Number of the first hit to show, from 1", "从第几条命中开始显示,从 1 计"),
     "no_such_hit": ("there is no hit {start}: there are {total}", "没有第 {start} 条命中: 共 {total} 条"),
-    "recall_head": ("[hits {start} to {stop} of {total} messages that hold any of these words, best "
+    "recall_head": ("[hits {start} to {stop} of {total} messages with any of these words, best "
                     "first; read_result(handle=N, start=LINE) reads on; {rest}]",
                     "[含有这些词的消息共 {total} 条,显示第 {start} 到 {stop} 条,最相关的在前;"
                     "可用 read_result(handle=N, start=LINE) 继续读取;{rest}]"),

@@ -18,7 +18,7 @@ from ..errors import ToolError, UsageError
 from ..hostile import clean_output, one_line
 from ..messages import Call, Message, tool_result
 from ..texts import Texts
-from .schema import json_type, schema_faults, without_nulls
+from .schema import json_type, schema_faults, with_numbers, without_nulls
 
 Answer = Callable[[Message], None]  # takes the one result of a call
 MESSAGE_LIMIT = 2_000  # characters of an error's message; its details are the tool's to bound
@@ -146,7 +146,7 @@ class ToolBox:
         if "invalid" in call:
             raise ToolError("INVALID_JSON", self._texts(
                 "invalid_json", fault=_json_fault(call["invalid"], self._texts)))
-        arguments = without_nulls(tool.parameters, call["arguments"])
+        arguments = with_numbers(tool.parameters, without_nulls(tool.parameters, call["arguments"]))
         found = [words for _, words in schema_faults(tool.parameters, arguments, self._texts)]
         if found:
             raise ToolError("BAD_ARGUMENTS", "; ".join(found))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..columns import number_of
 from ..errors import ToolError
 from ..hostile import clean_output, one_line
 from ..texts import Texts
@@ -89,7 +90,7 @@ class ListFiles:
         tree = self.workspace.tree(path)
         note = left_out_note(tree.left_out, tree.stopped, self.workspace.texts)
         under = one_line(self.workspace.relative(path))
-        lines = (f"{one_line(name, LINE_LIMIT)}  {size} bytes" for name, size in tree.files)
+        lines = (f"{one_line(name, LINE_LIMIT)}  {number_of(size, 'byte')}" for name, size in tree.files)
         return paged(lines, start, self.limit, self.workspace.texts,
                      lambda total: f"total {total} under {under}{note}")
 

@@ -8,6 +8,7 @@ Every fault is reported at once, so that a model can mend them in one go.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from ..texts import Texts
 TEXT = {"type": "string"}
 COUNT = {"type": "integer", "minimum": 0}
 OBJECT = {"type": "object"}
+NUMBERED = ("handle", "message")  # arguments by whose number a window shows a message, as `#3`
+_HANDLE = re.compile(r"#?[0-9]{1,9}")
 
 
 def object_of(properties: Mapping[str, Any], required: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -40,6 +43,15 @@ def without_nulls(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> di
     optional = set(schema.get("properties", {})) - set(schema.get("required", []))
     return {name: value for name, value in arguments.items()
             if value is not None or name not in optional}
+
+
+def with_numbers(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments with the number of a message in place of its handle: "#3" or "3" is 3."""
+    wanted = schema.get("properties", {})
+    return {name: int(value.strip().removeprefix("#"))
+            if name in NUMBERED and wanted.get(name, {}).get("type") == "integer"
+            and isinstance(value, str) and _HANDLE.fullmatch(value.strip()) else value
+            for name, value in arguments.items()}
 
 
 def schema_faults(schema: Mapping[str, Any], value: Any, texts: Texts,
