@@ -314,6 +314,19 @@ class AllOrNothing(unittest.TestCase):
                              set())
             self.assertEqual(history, said)
 
+    def test_what_a_model_wrote_in_vain_stands_behind_a_record_that_says_so(self) -> None:
+        """Also of a rung that is taken before every call: else it would be learned on resume."""
+        records: list[Record] = []
+        made = window(100_000, records=records, ladder=[
+            {"strategy": "segmented_summary", "trigger": 0}])
+        history = [*head(), *rounds(6, "long " * 400)]
+        for step in range(6):
+            made.before_model_call(history, step)
+            history += rounds(1, "x" * step)
+        told = [(record["event"], record["payload"].get("reason")) for record in records]
+        self.assertEqual([*[("context_compression", None), ("model_summarize", None)] * 3,
+                          *[("compression_skipped", "no_gain"), ("model_summarize", None)] * 3], told)
+
     def test_a_change_that_cannot_be_recorded_is_not_made(self) -> None:
         """The trace is full: the error ends the run, and the view is what the trace says."""
         def full(record: Record) -> None:

@@ -173,7 +173,7 @@ class Ladder:
         change = rung.strategy(self.state.view, self._scene(descent, rung))
         if change is not None:
             self._commit(descent, change)
-        elif rung.trigger != ALWAYS:
+        elif rung.trigger != ALWAYS or self._summariser.asked:
             self._skip(descent, rung.strategy.name, "no_gain")
         return change is not None
 
