@@ -50,7 +50,8 @@ class Chronicle:
     `labels`: by message the call that it made or answers. `handles`: by message what lines
     copied from it stand under. `users`: the messages of users.
     `results`: by tool the messages that have its results. `answers`: the answered calls,
-    in the order of the results. `files`: by path; the one touched last is the last.
+    in the order of the results; `call_of`: by its result, what each answers; `result_of`: by
+    message and number of a call its result. `files`: by path; the one touched last is the last.
     """
 
     def __init__(self, history: Sequence[Message]) -> None:
@@ -60,6 +61,8 @@ class Chronicle:
         self.users: list[int] = []
         self.results: dict[str, list[int]] = {}
         self.answers: list[Place] = []
+        self.call_of: dict[int, Call] = {}
+        self.result_of: dict[tuple[int, int], int] = {}
         self.files: dict[str, File] = {}
         self._open: dict[str, deque[tuple[int, int, Call, str]]] = {}  # unanswered, by id
 
@@ -91,6 +94,7 @@ class Chronicle:
         at, number, call, label = waiting.popleft()
         place = Place(at, number, index, call)
         self.answers.append(place)
+        self.call_of[index], self.result_of[at, number] = call, index
         if (deed := access(call)) and not message.get("error"):
             path = target(call)
             file = self.files.pop(path) if path in self.files else File()

@@ -53,15 +53,13 @@ class ToolResultClearing:
         return change if freed >= scene.budget.scaled(self.clear_at_least) else None
 
     def _old(self, view: View, scene: Scene) -> Iterator[int]:
-        """View indexes of the results that may go and are larger than a bare placeholder,
-        oldest first."""
-        least = scene.estimate.message({"content": scene.texts.bare("cleared")
-                                        + scene.way_back_bare})
-        stop = min(last_answer(view), newest_results(view, self.keep))
+        """View indexes of the results that may go and are larger than a placeholder that tells
+        of no other call, oldest first."""
+        stop, way_back = min(last_answer(view), newest_results(view, self.keep)), scene.way_back_bare
         for at, entry in results(view, scene, stop):
             spared = entry.message["name"] in self.exempt or (
                 self.keep_errors and entry.message.get("error"))
-            if entry.tokens > least and not spared:
+            if not spared and entry.tokens > least(entry, scene, way_back):
                 yield at
 
 
@@ -84,15 +82,30 @@ def last_answer(view: View) -> int:
 
 def placeholder(entry: Entry, view: View, scene: Scene) -> str:
     """What stands in the place of a cleared result: one line."""
-    index, content = entry.stands_for[0], entry.message["content"]
+    index = entry.stands_for[0]
     before = same_before(view, scene, index)
-    same = scene.texts(
+    return rendered(entry, scene, scene.texts(
         "cleared_again", count=len(before) + 1, index=before[-1], was=scene.texts(
-            "cleared_equal" if scene.history[before[-1]]["content"] == content
-            else "cleared_other")) if before else ""
+            "cleared_equal" if scene.history[before[-1]]["content"] == entry.message["content"]
+            else "cleared_other")) if before else "")
+
+
+def least(entry: Entry, scene: Scene, way_back: str) -> int:
+    """The tokens of a placeholder at the least: of a result that was answered they stay the
+    same, as long as the way back is the same."""
+    key = "cleared", entry.stands_for[0], way_back
+    if key not in scene.index.kept:
+        scene.index.kept[key] = scene.estimate.message({"content": rendered(entry, scene)})
+    return scene.index.kept[key]
+
+
+def rendered(entry: Entry, scene: Scene, same: str = "") -> str:
+    """A placeholder; `same` is what it says of the same call before."""
+    index, content = entry.stands_for[0], entry.message["content"]
     sentence = first_sentence(answer_to(scene.history, index))
     return scene.texts(
-        "cleared", index=index, call=described(entry.message["name"], call_of(scene.history, index)),
+        "cleared", index=index,
+        call=described(entry.message["name"], scene.index.chronicle.grow().call_of.get(index)),
         chars=len(content), lines=len(rows_of(content)), digest=digest(content),
         code=error_code(entry.message, scene.texts), same=same,
         answer=scene.texts("cleared_answer", text=sentence) if sentence else "",
@@ -131,17 +144,18 @@ def first_sentence(text: str) -> str:
     return sentence if len(sentence) <= ANSWER_CHARS else sentence[:ANSWER_CHARS] + "..."
 
 
-def same_before(view: View, scene: Scene, index: int) -> list[int]:
-    """The results before `index` of calls in the view that are the same as its own."""
-    history, wanted = scene.history, call_of(scene.history, index)
+def same_before(view: View, scene: Scene, result: int) -> list[int]:
+    """The results before this one of calls in the view that are the same as its own."""
+    chronicle = scene.index.chronicle.grow()
+    wanted = chronicle.call_of.get(result)
     asked = {} if wanted is None else scene.index.asked(wanted)
     if wanted is None or list(islice(asked.values(), 2)) == [1]:  # there is no other
         return []
-    found = [results_of(history, entry.stands_for[0])[number]
+    found = [chronicle.result_of.get((entry.stands_for[0], number), result)
              for entry in view.entries if entry.stands_for and entry.stands_for[0] in asked
              for number, call in enumerate(calls_of(entry.message))
              if all(call.get(key) == wanted.get(key) for key in ("name", "arguments", "invalid"))]
-    return [at for at in found if at is not None and at < index]
+    return [at for at in found if at < result]
 
 
 def results_of(history: Sequence[Message], at: int) -> list[int | None]:

@@ -134,12 +134,14 @@ def put_away(name: str, view: View, scene: Scene, free: Iterator[range],
 
 
 def _enough(view: View, free: Iterable[range], need: int) -> list[int]:
-    """The next of these groups, as many as have `need` tokens."""
+    """The next of these groups, as many as have `need` tokens; an earlier note only makes room
+    for the one that takes its place."""
     taken, entries = list[int](), view.entries
     for group in free:
         taken += group
         for at in group:
-            need -= entries[at].tokens
+            if entries[at].how != "summary":
+                need -= entries[at].tokens
         if need <= 0:
             break
     return taken

@@ -69,7 +69,7 @@ class HistoryIndex:
     and `seen` in how many lines of these), `newest` (the newest message that has it),
     `home` (the newest line that shows it); what it is worth is in `worths`.
     What was done where is in `chronicle`, how the work stands in `work`; `errors` finds what
-    went wrong in outputs.
+    went wrong in outputs; `kept` are numbers that strategies have found and that stay so.
     """
 
     def __init__(self, history: Sequence[Message]) -> None:
@@ -89,6 +89,7 @@ class HistoryIndex:
         self.worths = Worths(self.names, self.used, self.read, self.seen, self.newest)
         self.others = 0  # messages that are not the assistant's
         self.errors = ErrorLines()
+        self.kept: dict[Hashable, int] = {}
         self._names_in = lru_cache(STRETCHES)(names)  # lines are made of the same again and again
         self._word_numbers: dict[str, int] = {}
         self._recently: dict[int, None] = {}            # words that the assistant used, newest last
