@@ -73,11 +73,13 @@ def fold_span(how: Fold, view: View, scene: Scene, span: range,
     """
     write = write or partial(scene.summarise.gather, form=how.form)
     stretch = _take_apart(how, view, scene, span)
-    room = tokens_of(view.at(stretch.folded))
+    folded = view.at(stretch.folded)
+    if all(entry.how in ("summary", "attached") for entry in folded):
+        return None  # nothing new
+    room = tokens_of(folded)
     header = scene.texts(how.header, count=len(stretch.covered), title=how.title)
     words = _users_words(scene, stretch.covered)
-    if all(view[at].how in ("summary", "attached") for at in stretch.folded) or \
-            scene.estimate.message(user("\n".join([header, *words]))) >= room:
+    if scene.estimate.message(user("\n".join([header, *words]))) >= room:
         return None
     written = write(stretch.covered)
     if scene.support.longer(written.chars(), scene.history, stretch.covered):
