@@ -39,7 +39,7 @@ test-browser:   ## the report page in a real browser; skipped where there is non
 fuzz:           ## every strategy and policy on 10,000 random sessions each; MINUTES=10: new ones
 	@$(PYTHON) -W error -m tests.fuzz_all $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEEDS),--seeds $(SEEDS))
 
-bench:          ## what governing a step costs, as ratios within one run (minutes)
+bench:          ## what governing a step costs, as ratios within one run; with SESSIONS=FOLDER on these too (minutes)
 	@$(PYTHON) scripts/bench.py
 
 clean:          ## remove what runs have written

@@ -15,6 +15,7 @@ import argparse
 import cProfile
 import gc
 import json
+import os
 import pstats
 import statistics
 import sys
@@ -27,7 +28,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
-from bench_parts import small_parts
+from bench_parts import python, small_parts
 from made import session
 from ratios import REPEATS, Row, ratio, row_of, timed
 from scaling import sizes
@@ -104,17 +105,36 @@ def replays(quick: bool) -> Iterator[Row]:
     yield ratio(f"replay recall, chars3, window 200000, {size}", partial(
         play, messages, ["recall"], 200_000, "chars3"), lambda: json.loads(text), 1.0)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "session.jsonl")
-        with TraceFile(path) as file:
-            tracer = Tracer(file)
-            for message in messages:
-                tracer.message(0, message)
+        path = written(Path(folder, "session.jsonl"), messages)
         for told, policies, limit in (
                 ("12 policies", POLICIES, 4.0),
                 ("10, no digest", [name for name in POLICIES if "digest" not in name], None)):
-            yield ratio(f"compare, {told} / 1, without evidence", partial(
+            yield ratio(f"compare, {told} / 1, {size}", partial(
                 compared, path, policies), lambda: compared(path, ["published"]), limit,
                 1 if quick else 3)
+
+
+def commands(quick: bool) -> Iterator[Row]:
+    """`compare` as it is called, on a folder of recorded sessions: many policies against one."""
+    folder = os.environ.get("SESSIONS")
+    if not folder:
+        print("left out: compare of recorded sessions; SESSIONS names their folder", file=sys.stderr)
+        return
+    for window in ("32k", "64k"):
+        call = ["-m", "mini_agent", "compare", folder, "--window", window, "--no-evidence",
+                "--policy"]
+        yield ratio(f"compare, 12 policies / 1, SESSIONS, {window}", lambda: python(
+            *call, ",".join(POLICIES)), lambda: python(*call, "published"), 4.0,
+            1 if quick else REPEATS, time.perf_counter)
+
+
+def written(path: Path, messages: Sequence[Message]) -> Path:
+    """A trace of these messages."""
+    with TraceFile(path) as file:
+        tracer = Tracer(file)
+        for message in messages:
+            tracer.message(0, message)
+    return path
 
 
 def digests(quick: bool) -> Iterator[Row]:
@@ -182,6 +202,7 @@ def all_rows(quick: bool) -> Iterator[Row]:
     yield growth(quick)
     yield from digests(quick)
     yield from replays(quick)
+    yield from commands(quick)
     yield from scaled(quick)
 
 

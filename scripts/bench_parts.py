@@ -61,4 +61,5 @@ def memory() -> Row:
 
 def python(*words: str) -> None:
     """Run Python once and wait."""
-    subprocess.run([sys.executable, *words], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, *words], cwd=ROOT, check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)

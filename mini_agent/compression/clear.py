@@ -59,7 +59,7 @@ class ToolResultClearing:
         for at, entry in results(view, scene, stop):
             spared = entry.message["name"] in self.exempt or (
                 self.keep_errors and entry.message.get("error"))
-            if not spared and entry.tokens > least(entry, scene, way_back):
+            if not spared and entry.tokens > placeholder_tokens(entry, scene, way_back):
                 yield at
 
 
@@ -90,7 +90,7 @@ def placeholder(entry: Entry, view: View, scene: Scene) -> str:
             else "cleared_other")) if before else "")
 
 
-def least(entry: Entry, scene: Scene, way_back: str) -> int:
+def placeholder_tokens(entry: Entry, scene: Scene, way_back: str) -> int:
     """The tokens of a placeholder at the least: of a result that was answered they stay the
     same, as long as the way back is the same."""
     key = "cleared", entry.stands_for[0], way_back
