@@ -13,7 +13,9 @@ from mini_agent.compression.means import Means
 from mini_agent.compression.pins import Pin
 from mini_agent.compression.policies import Policy, Rung, budget_of
 from mini_agent.compression.scene import Scene
+from mini_agent.compression.skips import Skips
 from mini_agent.compression.state import WindowState
+from mini_agent.compression.summarise import RollingSummary
 from mini_agent.compression.view import Change, View
 from mini_agent.compression.window import ContextWindow
 from mini_agent.errors import (ContextOverflowError, ModelError, PromptTooLongError, StrategyError,
@@ -49,6 +51,17 @@ class Cut:
         message = {**view[at].message, "content": "x" * (size // 2)}
         return Change(self.name, (at,), ((at, scene.entry(
             message, view[at].stands_for, "shortened")),))
+
+
+class TooLong:
+    """A summariser whose text is longer than what it sums up; `asked` counts the calls."""
+
+    asked = 0
+
+    def summarize(self, messages: list[Message], form: str) -> str:
+        """Never of use."""
+        self.asked += 1
+        return "y " * 90_000
 
 
 def ladder(limit: int, *rungs: Rung, records: list[Record] | None = None, model: Any = None,
@@ -148,6 +161,40 @@ class Trigger(unittest.TestCase):
             made.before_model_call([*head(), *rounds(6, "z" * 900)], 0)
         self.assertEqual(len(calls), 1)
         self.assertEqual(len(payloads(records, "compression_skipped")), 2)
+
+    def test_a_model_asked_in_vain_is_asked_again_when_the_view_has_grown(self) -> None:
+        """By 5 % beyond where it came to nothing, though a cheap rung gains at each step."""
+        model, records, sizes = TooLong(), list[Record](), list[int]()
+        made = ladder(40_000, Rung(Cut(least=300)), Rung(RollingSummary()), trigger=5_000,
+                      model=model, records=records)
+        history = [*head(), *rounds(80, "z" * 250)]
+        for step in range(60):
+            history += rounds(1, "z" * 400)
+            asked = model.asked
+            made.before_model_call(history, step)
+            sizes += [made.tokens] * (model.asked - asked)
+        self.assertEqual(60, len(payloads(records, "context_compression")))
+        self.assertGreater(len(sizes), 5)
+        for before, after in zip(sizes, sizes[1:]):
+            self.assertTrue(before * 1.05 <= after < before * 1.07, sizes)
+
+    def test_growth_is_counted_from_where_groups_went(self) -> None:
+        """What cost no model call is open behind any change. One in place leaves a model that
+        was asked waiting; taking groups out lets it be asked from there on, its own gain at once."""
+        skips = Skips()
+        skips.remember("rolling_summary", "no_gain", 1_000)
+        skips.changed("clip", 900, in_place=True)
+        self.assertFalse(skips.holds("rolling_summary", 900))
+        skips.remember("rolling_summary", "no_gain", 1_000)
+        skips.asked()
+        skips.changed("clip", 900, in_place=True)
+        self.assertTrue(skips.is_news("rolling_summary", "no_gain", 1_000))
+        self.assertEqual([True, False], [skips.holds("rolling_summary", size) for size in (1_049, 1_050)])
+        skips.changed("sliding_window", 500, in_place=False)
+        self.assertEqual([True, False], [skips.holds("rolling_summary", size) for size in (524, 525)])
+        self.assertFalse(skips.holds("full_summary", 400))
+        skips.changed("rolling_summary", 400, in_place=False)
+        self.assertFalse(skips.holds("rolling_summary", 400))
 
     def test_the_end_of_a_stage_is_a_trigger_where_the_policy_says_so(self) -> None:
         """Far below the trigger each rung is asked once, with the stages so far."""

@@ -14,9 +14,16 @@ NEWS_GROWTH = 1.05  # a skip is news again when the view has grown by 5 %
 
 @dataclass
 class Skips:
-    """Which (strategy, reason) was recorded at how many tokens since the last change."""
+    """What came to nothing, at how many tokens of the request.
+
+    `seen` are the (strategy, reason) recorded since the last change, `last` is the newest of
+    them. `vain` are the strategies for which a model was asked in vain, whatever cheap ones
+    have done since.
+    """
 
     seen: dict[tuple[str, str], int] = field(default_factory=dict)
+    last: tuple[str, int] = ("", 0)
+    vain: dict[str, int] = field(default_factory=dict)
 
     def is_news(self, name: str, reason: str, tokens: int) -> bool:
         """Whether to record it."""
@@ -25,16 +32,29 @@ class Skips:
 
     def holds(self, name: str, tokens: int) -> bool:
         """Whether this strategy came to nothing lately, at about this size."""
-        return any(tokens < last * NEWS_GROWTH
-                   for (who, _), last in self.seen.items() if who == name)
+        sizes = [last for (who, _), last in self.seen.items() if who == name]
+        return any(tokens < last * NEWS_GROWTH for last in (*sizes, self.vain.get(name, 0)))
 
     def remember(self, name: str, reason: str, tokens: int) -> None:
         """It was recorded, at a request of `tokens`."""
         self.seen[name, reason] = tokens
+        self.last = name, tokens
 
-    def clear(self) -> None:
-        """A change was applied: everything is open again."""
+    def asked(self) -> None:
+        """For what was recorded last a model had been asked."""
+        name, tokens = self.last
+        self.vain[name] = tokens
+
+    def changed(self, name: str, tokens: int, in_place: bool) -> None:
+        """This strategy has brought the request to `tokens`: what costs nothing is open again.
+
+        One that asked a model waits for growth all the same: beyond the size at which it was
+        asked, or, unless the same entries are only shorter now, beyond the new one.
+        """
         self.seen.clear()
+        self.vain.pop(name, None)
+        if not in_place:
+            self.vain = {who: min(size, tokens) for who, size in self.vain.items()}
 
 
 @dataclass

@@ -166,6 +166,8 @@ class WindowState:
     def _on_model_summarize(self, payload: dict[str, Any], _: int) -> None:
         if self.applied:
             self.summaries.append(payload)
+        else:
+            self.skips.asked()
 
     def _on_undo(self, payload: dict[str, Any], _: int) -> None:
         if payload["seq"] != self.undoable[-1][0]:
@@ -178,8 +180,9 @@ class WindowState:
         self._watch(self.view, change, after)
         if first_touched(change) < self.drift.covers:
             self.drift = self.drift.changed()
+        in_place = len(after) == len(self.view)
         self.view = after
-        self.skips.clear()
+        self.skips.changed(change.strategy, self.drift.predict(self.tokens), in_place)
 
     def _on_pin(self, payload: dict[str, Any], _: int) -> None:
         pin = Pin(payload["index"], payload["text"], payload["kind"], payload["protect"])
