@@ -84,17 +84,17 @@ class Kit:
 
     `name` is that of the run, for its sub-agents. `history` is the live one. What leaves the
     window is kept in `folder`, the run's own, which no tool may write to; in memory without
-    one. `fresh`: what an earlier run has left there is not this one's. The window counts
-    the tools and is made behind them: None until `govern`, and where nothing governs.
+    one. The window counts the tools and is made behind them: None until `govern`, and where
+    nothing governs.
     """
 
     def __init__(self, setup: Setup, texts: Texts, tracer: Tracer, name: str, *,
-                 history: list[Message], folder: Path | None, fresh: bool = True) -> None:
+                 history: list[Message], folder: Path | None) -> None:
         self.setup, self.texts, self.tracer, self.name = setup, texts, tracer, name
         self.history, self.folder = history, folder
         self.workspace = Workspace(setup.workspace, texts)
         self.model = WaitingModel(setup.model, setup.interrupts)
-        self.shelf = MemoryShelf() if folder is None else RunShelf(folder, fresh)
+        self.shelf = MemoryShelf() if folder is None else RunShelf(folder)
         self.window: ContextWindow | None = None
         self.purse = Purse(setup.grant.tokens)
 

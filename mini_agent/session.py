@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from .assembly import Kit, Setup
 from .audit import Line, audit
+from .compression.drop import stored
 from .compression.policies import Policy
 from .compression.state import WindowState
 from .errors import TraceError, UsageError
@@ -34,7 +35,7 @@ class Session:
     """An agent with a window, whose records are kept. See `begin` and `resume`."""
 
     def __init__(self, setup: Setup, file: TraceFile, governance: Governance, texts: Texts,
-                 meter: Meter, state: WindowState, fresh: bool) -> None:
+                 meter: Meter, state: WindowState) -> None:
         self.texts, self.meter, self.path = texts, meter, file.path
         self._said: list[str] = []
         self._typed = setup.incoming
@@ -42,7 +43,7 @@ class Session:
                              whole=setup.interrupts.held)
         self._kit = Kit(replace(setup, incoming=self._incoming), texts, self.tracer,
                         file.path.stem, history=[*state.history],
-                        folder=trace_folder(file.path), fresh=fresh)
+                        folder=trace_folder(file.path))
         self.model = self._kit.model
         tools = self._kit.tools(governance, meter.children)
         self.window = self._kit.govern(governance, tools, state)
@@ -64,6 +65,10 @@ class Session:
         self.agent.step = self.step
         self._said += said
         return self.agent.turn()
+
+    def owe(self, records: Sequence[Record]) -> None:
+        """Let the store have what these records say it was given, whatever became of it."""
+        self._kit.shelf.owe(stored(records, self._kit.history))
 
     def _incoming(self) -> list[str]:
         said, self._said = self._said, []
@@ -112,7 +117,7 @@ def begin(setup: Setup, file: TraceFile, governance: Governance, said: str) -> S
     """
     texts = Texts(language_of(said))
     state = WindowState(estimator(governance.estimator), texts)
-    session = Session(setup, file, governance, texts, Meter(), state, fresh=True)
+    session = Session(setup, file, governance, texts, Meter(), state)
     session.tracer.event("run_start", format=FORMAT, task="chat", **governance.as_recorded())
     session.agent.say(system(texts("live_system")))
     return session
@@ -128,7 +133,8 @@ def resume(setup: Setup, file: TraceFile) -> Session:
     trace = read_trace(file.path)
     meter, state, governance = fold(trace.records, str(file.path))
     file.cut(trace.size)
-    session = Session(setup, file, governance, state.pins.texts, meter, state, fresh=False)
+    session = Session(setup, file, governance, state.pins.texts, meter, state)
+    session.owe(trace.records)
     session.tracer.event("resume", step=session.agent.step)
     if not session.agent.history:  # it was killed before it had begun to speak
         session.agent.say(system(session.texts("live_system")))

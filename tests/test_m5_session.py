@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import json
 import os
 import random
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -22,7 +26,7 @@ from mini_agent.models.base import Reply
 from mini_agent.session import Session
 from mini_agent.trace import Record, TraceFile, line, parse_record, read_trace
 from tests.sessions import Counter, Speaker, counting, started, taken_up
-from tests.support import ROOT, FolderTest, listening
+from tests.support import ROOT, FolderTest, called, listening
 
 CUTS, DAMAGES = 200, 150
 
@@ -442,6 +446,48 @@ def places_in(value: Any) -> Iterator[tuple[Any, Any]]:
                        if isinstance(value, list) else ()):
         yield value, key
         yield from places_in(inner)
+
+
+class StoreOfASession(FolderTest):
+    """What has left the window is found on resume, whatever became of the store."""
+
+    def script(self, name: str, *replies: dict[str, Any]) -> Path:
+        path = self.folder / name
+        path.write_text(json.dumps({"system": "s", "task": "t", "replies": [
+            *({"content": "now", "tool_calls": [reply]} for reply in replies),
+            {"content": "done"}]}), encoding="utf-8")
+        return path
+
+    def test_the_trace_is_what_counts(self) -> None:
+        """Gone, emptied, damaged, of another program, with lies in it: the same hits."""
+        for number in range(8):
+            (self.folder / f"f{number}.txt").write_text("\n".join(
+                f"name_{number}_{row} = load_{row}(x)" for row in range(60)), encoding="utf-8")
+        trace, folder = self.folder / "t" / "t.jsonl", self.folder / "t" / "t.d"
+        store = folder / "store.sqlite"
+        first = self.script("first.json", *({"name": "read_file", "arguments": {
+            "path": f"f{number % 8}.txt"}} for number in range(10)))
+        then = self.script("then.json", {"name": "recall", "arguments": {"query": "name_0_5"}})
+        self.assertEqual(0, called("chat", "hello", "--script", first, "--workspace", self.folder,
+                                   "--trace", trace, "--policy", "recall", "--window", "4500")[0])
+        shutil.copytree(self.folder / "t", self.folder / "kept")
+
+        def lie() -> None:
+            with contextlib.closing(sqlite3.connect(store)) as base, base:
+                base.execute("UPDATE said SET text = 'name_0_5 is a lie'")
+
+        hits = []
+        for damage in (lambda: None, store.unlink, lambda: store.write_bytes(b""), lie,
+                       lambda: store.write_bytes(b"garbage" * 99), lambda: shutil.rmtree(folder)):
+            shutil.rmtree(self.folder / "t")
+            shutil.copytree(self.folder / "kept", self.folder / "t")
+            damage()
+            self.assertEqual(0, called("resume", trace, "again", "--script", then,
+                                       "--workspace", self.folder)[0])
+            hits += [message["content"] for message in read_trace(trace).messages()
+                     if message.get("name") == "recall"]
+        self.assertIn("hits 1 to 1 of 1 message", hits[0])
+        self.assertEqual([hits[0]] * 6, hits)
 
 
 if __name__ == "__main__":

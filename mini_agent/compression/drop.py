@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from ..errors import StrategyError
 from ..messages import Message, arguments_text, calls_of, groups, user
+from ..trace import Record
 from .offload import NEVER_STORED
 from .rising import stretches
 from .scene import Scene
@@ -84,10 +85,23 @@ class Recall:
             raise StrategyError("there is no store", place=self.name,
                                 remedy="give the run a folder")
         gone = chain.from_iterable(entry.stands_for for _, entry in change.inserts)
-        scene.shelf.remember({index: all_said(scene.history[index])
-                              for index in scene.shelf.unknown(gone)
-                              if scene.history[index].get("name") not in NEVER_STORED})
+        scene.shelf.remember(_for_store(scene.shelf.unknown(gone), scene.history))
         return change
+
+
+def stored(records: Iterable[Record], history: Sequence[Message]) -> dict[int, str]:
+    """What has gone to the store, as the records of a session say, by history index."""
+    return _for_store((index for record in records
+                       if record.get("event") == "context_compression"
+                       and record["payload"]["strategy"] == Recall.name
+                       for entry in record["payload"]["entries"] for index in entry["stands_for"]),
+                      history)
+
+
+def _for_store(indexes: Iterable[int], history: Sequence[Message]) -> dict[int, str]:
+    there = range(len(history))
+    return {index: all_said(history[index]) for index in indexes
+            if index in there and history[index].get("name") not in NEVER_STORED}
 
 
 def free_groups(view: View, scene: Scene) -> Iterator[range]:

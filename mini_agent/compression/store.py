@@ -73,6 +73,10 @@ class MemoryShelf:
         """Make texts findable."""
         self.texts.update(texts)
 
+    def owe(self, texts: Mapping[int, str]) -> None:
+        """Texts that are to be findable as if they had been remembered."""
+        self.remember(texts)
+
     def find(self, query: str, limit: int) -> tuple[int, dict[int, str]]:
         """(how many hold any term of the query, the `limit` best of them by index)."""
         found = ranked_messages(query, self._holding, len(self.texts))
@@ -85,7 +89,8 @@ class MemoryShelf:
 class RunShelf:
     """A shelf in a run's own folder, which is made (mode 0700) when it is first needed.
 
-    `fresh`: a new run in the place of an old one, whose store is not this session's.
+    `fresh`: the store is begun anew, with what is owed to it: what an old run has left there
+    is not this one's, and a resumed one takes nothing on trust but its trace.
     """
 
     def __init__(self, folder: Path, fresh: bool = True) -> None:
@@ -93,6 +98,7 @@ class RunShelf:
         self._store = folder / "store.sqlite"
         self._fresh = fresh
         self._known: set[int] | None = None
+        self._owed: dict[int, str] = {}
 
     def put(self, index: int, text: str) -> None:
         """Keep a large result in a file named by its content: the same content once.
@@ -118,12 +124,12 @@ class RunShelf:
         """Put texts into the store, all or none. Raises `StrategyError`."""
         new = self.unknown(texts)
         with self._open() as base:
-            base.executemany("INSERT INTO said (id, text) VALUES (?, ?)",
-                             [(index, texts[index]) for index in new])
-            if _index_of(base):
-                base.executemany("INSERT INTO found (rowid, text) VALUES (?, ?)",
-                                 [(index, texts[index]) for index in new])
+            _insert(base, {index: texts[index] for index in new})
         self._known = {*(self._known or ()), *new}
+
+    def owe(self, texts: Mapping[int, str]) -> None:
+        """Texts that the store has to have, put into it when it is first needed."""
+        self._owed.update(texts)
 
     def find(self, query: str, limit: int) -> tuple[int, dict[int, str]]:
         """(how many hold any term of the query, the `limit` best of them by index).
@@ -154,7 +160,9 @@ class RunShelf:
                 try:
                     with base:
                         _make_tables(base)
+                        _insert(base, self._owed)
                         yield base
+                    self._owed = {}
                 finally:
                     base.close()
             except sqlite3.Error as error:
@@ -182,6 +190,12 @@ def _make_tables(base: sqlite3.Connection) -> None:
             return
         except base.OperationalError:
             continue  # no such tokenizer, or no FTS5 at all: a scan finds the same
+
+
+def _insert(base: sqlite3.Connection, texts: Mapping[int, str]) -> None:
+    base.executemany("INSERT INTO said (id, text) VALUES (?, ?)", texts.items())
+    if texts and _index_of(base):
+        base.executemany("INSERT INTO found (rowid, text) VALUES (?, ?)", texts.items())
 
 
 def _has(base: sqlite3.Connection, table: str) -> str:
