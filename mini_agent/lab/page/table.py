@@ -83,11 +83,16 @@ def notes(data: Mapping[str, Any]) -> str:
 
 
 def _table(caption: str, columns: Sequence[Column], body: Sequence[Row]) -> str:
-    head = "".join(f'<th scope="col" title="{escape(about)}">{escape(name)}</th>'
-                   for _, name, about, _ in columns)
+    head = "".join(f'<th scope="col"{_right(key, body)} title="{escape(about)}">{escape(name)}</th>'
+                   for key, name, about, _ in columns)
     rows = "\n".join(f"<tr>{''.join(_cells(row, columns, body))}</tr>" for row in body)
     return (f'<div class="scroll"><table class="sortable"><caption>{escape(caption)}</caption>'
             f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>")
+
+
+def _right(key: str, body: Sequence[Row]) -> str:
+    """The head of numbers stands over them, to the right."""
+    return ' class="number"' if any(isinstance(row[key], (int, float)) for row in body) else ""
 
 
 def _cells(row: Row, columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[str]:
