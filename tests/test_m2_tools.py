@@ -11,6 +11,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from mini_agent.data_uris import without_data
 from mini_agent.errors import ToolError, UsageError
 from mini_agent.hostile import clean_output
 from mini_agent.messages import Message, call
@@ -170,6 +171,44 @@ class BoxTest(ToolCase):
             with self.subTest(raw=raw):
                 self.assertEqual(clean_output(raw), shown)
                 self.assertEqual(clean_output(shown), shown)
+
+    def test_data_that_is_spelt_out_is_its_type_and_size(self) -> None:
+        """1,000 characters of base64 and more; a shorter one stays, and so does what is none."""
+        for before, after in (
+                ("data:image/png;base64," + "A" * 1_002 + "==", "[image image/png, 751 bytes]"),
+                ("data:image/svg+xml;charset=utf-8;base64," + "_-" * 500, "[image image/svg+xml, 750 bytes]"),
+                ("data:font/woff2;base64," + "A" * 1_003 + "=", "[data font/woff2, 752 bytes]"),
+                ("data:;base64," + "A" * 1_000, "[data text/plain, 750 bytes]")):
+            with self.subTest(after=after):
+                self.assertEqual(f'<img src="{after}">\n({after})\n{after}\nB',
+                                 without_data(f'<img src="{before}">\n({before})\n{before}\nB'))
+        for text in ("data:image/png;base64," + "A" * 999, "A" * 2_000, ";base64," + "A" * 2_000,
+                     "data:image/png," + "A" * 2_000, "data:image/png;base64,\n" + "A" * 2_000):
+            self.assertEqual(text, without_data(text))
+
+    def test_data_that_may_have_been_cut_says_so(self) -> None:
+        """At the end of a text, and before a note in brackets; padding is an end as well."""
+        uri = "data:image/png;base64," + "A" * 4_000
+        self.assertEqual("[image image/png, 3000 bytes or more]", without_data(uri))
+        self.assertEqual("[image image/png, 3000 bytes or more]\n[... 9 characters left out ...]\nA",
+                         without_data(uri + "\n[... 9 characters left out ...]\nA"))
+        self.assertEqual("[image image/png, 3002 bytes]", without_data(uri + "AAA="))
+
+    def test_no_result_has_data_spelt_out(self) -> None:
+        """A file, a command that succeeds or fails, whatever a tool says: measured whole, before
+        anything is cut; the file is as it was."""
+        page = '<img src="data:image/png;base64,' + "A" * 400_000 + '">\nafter\n'
+        shown = '<img src="[image image/png, 300000 bytes]">\nafter\n'
+        self.put("page.html", page)
+        self.assertEqual(shown, self.ok("read_file", path="page.html"))
+        code = "print(open('page.html').read(), end='')"
+        self.assertEqual(f"exit=0\n{shown.rstrip()}",
+                         self.ok("run_command", command=f'python3 -c "{code}"'))
+        self.assertEqual(f"exit=3\n{shown.rstrip()}", self.fails(
+            "COMMAND_FAILED", "run_command", command=f'python3 -c "{code}; raise SystemExit(3)"'))
+        self.box = ToolBox([Crashing(ToolError("ODD", "odd", page))], self.texts)
+        self.assertEqual(f"odd\n{shown}", self.fails("ODD", "crash"))
+        self.assertEqual(page, (self.root / "page.html").read_text(encoding="utf-8"))
 
     def test_cleaning_takes_time_in_proportion_to_the_text(self) -> None:
         """A hostile file cannot make the cleaning slow."""

@@ -177,8 +177,15 @@ class HostileTest(Laws):
                 self.assertEqual([lost.what for lost in session.unreadable], ["nested too deep"])
 
     def test_a_data_uri_is_not_text(self) -> None:
-        """An image is its type and its size."""
+        """An image is its type and its size, inside a text too; a trace of ours is as it is."""
         link = "data:image/png;base64," + "A" * 400_000
+        said = [{"role": role, "content": f"![]({link})", **({} if role != "tool" else {
+            "tool_call_id": "c"})} for role in ("user", "assistant", "tool")]
+        said[1]["tool_calls"] = [{"id": "c", "function": {"name": "cat", "arguments": "{}"}}]
+        self.assertEqual({"![]([image image/png, 300000 bytes])"}, {
+            message["content"] for message in self.read(*said).messages})
+        ours = {"type": "message", "step": 0, "message": said[0], "seq": 0}
+        self.assertEqual(said[0]["content"], self.read(ours).messages[0]["content"])
         session = self.read({"role": "user", "content": [
             {"type": "image_url", "image_url": {"url": link}}]})
         self.assertEqual(session.messages[0]["content"], "[image image/png, 300000 bytes]")

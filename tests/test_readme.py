@@ -448,8 +448,8 @@ class HouseTest(unittest.TestCase):
 
     def test_imports_only_point_down_the_floors(self) -> None:
         """No room imports from a floor above its own; M1 is readable without M3."""
-        rooms = (("columns", "counts", "disk", "drawing", "errorlines", "errors", "finder", "forms",
-                  "hostile", "interrupts", "json_length", "locks", "messages", "strict_json",
+        rooms = (("columns", "counts", "data_uris", "disk", "drawing", "errorlines", "errors", "finder",
+                  "forms", "hostile", "interrupts", "json_length", "locks", "messages", "strict_json",
                   "texts", "tokens", "words"),
                  ("actions", "extract", "json_files", "lint", "models", "prompts", "tools", "trace"),
                  ("asking", "compression", "evidence", "meter", "rhythm", "tasks", "waiting"),

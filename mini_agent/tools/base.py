@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Protocol, runtime_checkable
 
+from ..data_uris import without_data
 from ..errors import ToolError, UsageError
 from ..hostile import clean_output, one_line
 from ..messages import Call, Message, tool_result
@@ -125,7 +126,7 @@ class ToolBox:
     def answer(self, call: Call, work: Callable[[], str]) -> Message:
         """The one result of a call: what `work` returns, or how it failed."""
         try:
-            content = clean_output(work())
+            content = without_data(clean_output(work()))
         except ToolError as error:
             return self.failure(call, error)
         except (Exception, SystemExit) as error:
@@ -169,7 +170,7 @@ class ToolBox:
         message = one_line(self._scrub(said), MESSAGE_LIMIT)
         content = f"ERROR {error.code}: {message}"
         if error.details:
-            content += "\n" + clean_output(self._scrub(error.details))
+            content += "\n" + without_data(clean_output(self._scrub(error.details)))
         return tool_result(call["id"], call["name"], content,
                            {"code": error.code, "message": message})
 

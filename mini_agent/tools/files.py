@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..columns import number_of
+from ..data_uris import without_data
 from ..errors import ToolError
 from ..hostile import clean_output, one_line
 from ..texts import Texts
@@ -119,7 +120,8 @@ class ReadFile:
 
     def __call__(self, path: str, start_line: int = 1, end_line: int | None = None,
                  start_char: int = 1) -> str:
-        lines = lines_of(decoded(self.workspace, path, self.workspace.read(path)))
+        text = without_data(decoded(self.workspace, path, self.workspace.read(path)))
+        lines = lines_of(text)
         last = len(lines) if end_line is None else end_line
         if start_line > max(1, len(lines)) or (lines and last < start_line):
             raise ToolError("BAD_RANGE", self.workspace.texts(

@@ -17,7 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..data_uris import MARK
+
 CHUNK = 65_536       # bytes, or characters of a line without end, handled at once
+HELD = 4_000_000     # characters of such a line that holds data, which is measured whole
 GRACE = 0.2          # seconds for a background process to end by itself, or after SIGTERM
 LAST_WORDS = 0.5     # seconds to read what is still in the pipe after everything was killed
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the second
@@ -55,9 +58,10 @@ class Capture:
         with self._lock:
             text = self._open + self._decoder.decode(data, last)
             end = len(text) if last else text.rfind("\n") + 1
-            if len(text) - end > CHUNK:  # a line without end: what shows of it may go on
+            longest = CHUNK if text.find(MARK, end) < 0 else HELD
+            if len(text) - end > longest:  # a line without end: what shows of it may go on
                 text = text[:end] + text[max(end, text.rfind("\r", end, len(text) - 1) + 1):]
-                end = end if len(text) - end <= CHUNK else len(text)
+                end = end if len(text) - end <= longest else len(text)
             self._open = text[end:]
             self._keep(self._clean(text[:end]))
 

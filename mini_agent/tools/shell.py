@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..data_uris import without_data
 from ..errors import ToolError
 from ..hostile import clean_output, one_line
 from .output import HEADER_ROOM, LIMIT
@@ -103,7 +104,7 @@ class RunCommand:
 
     def _clean(self, text: str) -> str:
         """Output without what differs from machine to machine: root and interpreter."""
-        text = self.workspace.scrub(clean_output(text))
+        text = without_data(self.workspace.scrub(clean_output(text)))
         return text.replace(sys.executable, "python3") if sys.executable else text
 
     def _result(self, done: Finished, seconds: float) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ...data_uris import size_of
 from ...strict_json import loads
 
 INJECTED = (  # how hosts begin the user messages that no user has typed
@@ -170,12 +171,8 @@ def _stand_in(part: dict[str, Any]) -> str:
     if "image" not in kind + media and "image_url" not in part:
         name = string_of(part.get("filename") or part.get("name"))
         what = media or name or kind
-        return f"[file {what}, {_size(data)} bytes]" if data else f"[file {what}]" * (
+        return f"[file {what}, {size_of(data)} bytes]" if data else f"[file {what}]" * (
             kind in ("file", "document", "input_file"))
     if data:
-        return f"[image {media or 'image'}, {_size(data)} bytes]"
+        return f"[image {media or 'image'}, {size_of(data)} bytes]"
     return f"[image at {link[:200]}]" if link else "[image of unknown size]"
-
-
-def _size(base64: str) -> int:
-    return len(base64) * 3 // 4 - base64[-2:].count("=")

@@ -14,11 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ...data_uris import without_data
 from ...hostile import clean
 from ...messages import Call, call, is_clean
 from .base import LogSize
 from .fields import Flat, arguments_of, dumped
 
+OWN = "trace"  # the format of ours, whose texts are as a model has seen them
 Error = dict[str, str]
 
 
@@ -160,7 +162,7 @@ class Log:
         self.notes["other_parts"] += text.others
         if counted:
             self.count(chars=text.chars)
-        return text.text
+        return text.text if self.format == OWN else without_data(text.text)
 
     def _add(self, piece: Piece) -> None:
         piece.step = self.step

@@ -16,13 +16,13 @@ from .base import KINDS, Act, HostCompression, LogSession, act_of
 from .document import Document
 from .fields import dict_of, dicts_of, int_of, string_of
 from .join import finish
-from .log import Log, RawCall
+from .log import OWN, Log, RawCall
 
 
 class OwnTrace:
     """Records with `type`, `seq` and a message or an event."""
 
-    name = "trace"
+    name = OWN
 
     def detects(self, document: Document) -> bool:
         """Whether one of the first records is one of ours."""
