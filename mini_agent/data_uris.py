@@ -25,7 +25,7 @@ def without_data(text: str) -> str:
     return _DATA_URI.sub(_placeholder, text) if MARK in text else text
 
 
-def size_of(base64: str) -> int:
+def bytes_spelt(base64: str) -> int:
     """How many bytes are spelt by it."""
     return len(base64) * 3 // 4 - base64[-2:].count("=")
 
@@ -34,4 +34,4 @@ def _placeholder(found: re.Match[str]) -> str:
     media, base64, padding, end = found.groups()
     more = " or more" if end is not None and not padding else ""
     kind = "image" if (media or "").startswith("image/") else "data"
-    return f"[{kind} {media or 'text/plain'}, {size_of(base64)} bytes{more}]"
+    return f"[{kind} {media or 'text/plain'}, {bytes_spelt(base64)} bytes{more}]"

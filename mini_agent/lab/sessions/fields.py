@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ...data_uris import size_of
+from ...data_uris import bytes_spelt
 from ...strict_json import loads
 
 INJECTED = (  # how hosts begin the user messages that no user has typed
@@ -171,8 +171,8 @@ def _stand_in(part: dict[str, Any]) -> str:
     if "image" not in kind + media and "image_url" not in part:
         name = string_of(part.get("filename") or part.get("name"))
         what = media or name or kind
-        return f"[file {what}, {size_of(data)} bytes]" if data else f"[file {what}]" * (
+        return f"[file {what}, {bytes_spelt(data)} bytes]" if data else f"[file {what}]" * (
             kind in ("file", "document", "input_file"))
     if data:
-        return f"[image {media or 'image'}, {size_of(data)} bytes]"
+        return f"[image {media or 'image'}, {bytes_spelt(data)} bytes]"
     return f"[image at {link[:200]}]" if link else "[image of unknown size]"
