@@ -25,9 +25,9 @@ FIRST = 24   # columns of the first cell of a row on a terminal; a longer one is
 BETWEEN = 2  # blanks between two cells
 
 
-def columns_of(stream: TextIO) -> int | None:
-    """The columns of a terminal; None for a stream that is not one."""
-    return terminal_columns() if stream.isatty() else None
+def columns_of(stream: TextIO, plain: bool = False) -> int | None:
+    """The columns of a terminal; None for a stream that is not one, or is to be as if it were none."""
+    return terminal_columns() if stream.isatty() and not plain else None
 
 
 def terminal_columns() -> int:
@@ -111,9 +111,10 @@ def hung(text: str, columns: int | None, indent: int = 4) -> Iterator[str]:
     yield line
 
 
-def write_rows(rows: Iterable[str], stream: TextIO, indent: int = 4) -> None:
-    """Each row on a line of its own, without control characters; on a terminal `hung`."""
-    columns = columns_of(stream)
+def write_rows(rows: Iterable[str], stream: TextIO, indent: int = 4, plain: bool = False) -> None:
+    """Each row on a line of its own, without control characters; on a terminal `hung`, if not
+    `plain`."""
+    columns = columns_of(stream, plain)
     for row in rows:
         stream.writelines(f"{line}\n" for line in hung(escaped(row), columns, indent))
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from .columns import WIDTH, write_rows
 from .errors import DONE, UsageError
+from .lab.commands import add_plain
 from .live.commands import limit, report
 
 Add = Callable[..., argparse.ArgumentParser]  # cli.add_command
@@ -85,6 +86,7 @@ def _add_tokens(commands: Any, add: Add) -> None:
                  "README.md mini_agent/loop.py", _tokens)
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="text in UTF-8")
     parser.add_argument("--json", action="store_true", help="print a list of objects")
+    add_plain(parser)
 
 
 def _tokens(options: argparse.Namespace) -> int:
@@ -108,7 +110,7 @@ def _tokens(options: argparse.Namespace) -> int:
             for name, short in columns.items()}
     print("".join(f"{short:>{wide[name]}}" for name, short in columns.items()) + "  file")
     write_rows(("".join(f"{row[name]:>{wide[name]}}" for name in columns) + f"  {row['file']}"
-                for row in table), sys.stdout)
+                for row in table), sys.stdout, plain=options.plain)
     return DONE
 
 
@@ -118,6 +120,7 @@ def _add_policies(commands: Any, add: Add) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="a policy, or a policy file")
     parser.add_argument("--json", action="store_true",
                         help="print the data, in the form of a policy file")
+    add_plain(parser)
 
 
 def _policies(options: argparse.Namespace) -> int:
@@ -131,7 +134,7 @@ def _policies(options: argparse.Namespace) -> int:
         if options.json:
             print(json.dumps(data, ensure_ascii=False, indent=1))
         else:
-            write_rows(policy_lines(policy), sys.stdout, indent=10)
+            write_rows(policy_lines(policy), sys.stdout, 10, options.plain)
         return DONE
     if options.json:
         print(json.dumps(POLICIES, ensure_ascii=False, indent=1))

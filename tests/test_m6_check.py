@@ -301,7 +301,7 @@ class TranscriptTest(unittest.TestCase):
                          + b'{"messages": [{"role": "user", "content": "\xff"}]}\n')
         found = [text for text in check_file(str(path)) if "UTF-8" in text]
         self.assertEqual(1, len(found))
-        self.assertIn("line 2: transcript: bytes that are no UTF-8", found[0])
+        self.assertIn(".jsonl:2: transcript: bytes that are no UTF-8", found[0])
 
     def test_lines_that_cannot_be_read_are_findings(self):
         """With the number of the line."""
@@ -309,6 +309,25 @@ class TranscriptTest(unittest.TestCase):
         lines = (SAMPLES / "lesson.jsonl").read_bytes().splitlines()
         path.write_bytes(b"\xff" + b"\n".join([b"{", *lines]))
         self.assertEqual(f"{path}:1: ", next(check_file(str(path)))[:len(str(path)) + 4])
+
+    def test_as_json_each_finding_has_its_place_its_kind_and_its_text(self):
+        """One list, also for several files and for none; the rows say the same."""
+        trace, log = self.folder / "t.jsonl", self.folder / "log.jsonl"
+        trace.write_bytes(REFERENCE.read_bytes() + b'{"cut')
+        log.write_text('{"role": "user", "content": ""}\n{\n'
+                       '{"role": "assistant", "content": "x"}\n', encoding="utf-8")
+        status, out, err = mini_agent("check", trace, log, SAMPLES / "rename.json", "--json")
+        found = json.loads(out)
+        self.assertEqual((1, "", 1), (status, err, out.count("\n")))
+        self.assertEqual(["file", "line", "message", "kind", "text"], list(found[0]))
+        self.assertIn({"file": str(log), "line": 2, "message": None, "kind": "transcript",
+                       "text": "Expecting"}, [{**one, "text": one["text"][:9]} for one in found])
+        rows = mini_agent("check", trace, log)[1].splitlines()
+        self.assertEqual(rows, [
+            one["file"] + (f":{one['line']}" if one["message"] is None else f": message {one['message']}")
+            + f": {one['kind']}: {one['text']}" for one in found])
+        self.assertLess({None}, {one["message"] for one in found})
+        self.assertEqual((0, "[]\n", ""), mini_agent("check", SAMPLES / "rename.json", "--json"))
 
     def test_the_exit_status_says_whether_there_was_any(self):
         """0 for none, 1 for one, 2 for what is no session."""

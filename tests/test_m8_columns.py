@@ -146,7 +146,7 @@ class TableTest(unittest.TestCase):
 class TerminalTest(unittest.TestCase):
     """Real commands on a real terminal of 80 columns."""
 
-    def shown(self, *arguments: str) -> list[str]:
+    def shown(self, *arguments: str, status: int = 0) -> list[str]:
         """The lines that Python with these arguments writes to a terminal."""
         import fcntl
         import pty
@@ -162,7 +162,7 @@ class TerminalTest(unittest.TestCase):
             os.close(follower)
             text = b"".join(iter(lambda: _read(leader), b""))
         os.close(leader)
-        self.assertEqual(0, process.returncode, text)
+        self.assertEqual(status, process.returncode, text)
         return text.decode("utf-8").splitlines()
 
     def test_no_row_of_a_command_is_wider(self) -> None:
@@ -182,6 +182,33 @@ class TerminalTest(unittest.TestCase):
                 lines = self.shown("-m", "mini_agent", *arguments)
                 self.assertTrue(lines)
                 self.assertEqual([], [line for line in lines if width(line) > 80])
+
+    def test_plain_is_what_a_pipe_gets(self) -> None:
+        """Whole rows and all columns, of every command that fits its own."""
+        sessions = "workspace/sessions"
+        for arguments in (
+                ("compare", sessions, "--window", "1800", "--policy", "clip,digest"),
+                ("compare", f"{sessions}/lesson.jsonl", "--window", "1800", "--evidence", "3",
+                 "--policy", "naive,clip", "--fact", "AssertionError"),
+                ("show", "traces/reference/m4-trace.jsonl"),
+                ("why", "traces/reference/m4-trace.jsonl", "212 of 4380"),
+                ("policies", "two_layer"), ("tokens", "README.md", *["scripts/drive_m3_paths.py"] * 2),
+                ("check", str(self.broken()))):
+            with self.subTest(arguments):
+                status = int(arguments[0] == "check")
+                plain = self.shown("-m", "mini_agent", *arguments, "--plain", status=status)
+                self.assertEqual(command("-m", "mini_agent", *arguments).stdout.splitlines(), plain)
+                if arguments[0] != "tokens":
+                    self.assertNotEqual(plain, self.shown("-m", "mini_agent", *arguments, status=status))
+
+    def broken(self) -> Path:
+        """A log with a finding whose row is long."""
+        path = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="mini-agent-test-")),
+                    "log of another agent.jsonl")
+        path.write_text("".join(json.dumps(one) + "\n" for one in (
+            {"role": "user", "content": "x"},
+            {"role": "tool", "tool_call_id": "a call that nobody has made", "content": "y"})), "utf-8")
+        return path
 
     def test_no_line_of_the_evidence_is_wider(self) -> None:
         """The table of every policy, and the sentences behind it."""

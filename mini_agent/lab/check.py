@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from ..audit import Line, audit
 from ..columns import number_of
@@ -39,8 +41,27 @@ MENDED = {
 }
 
 
-def check_file(path: str, goes_on: bool = False, seen: set[str] | None = None) -> Iterator[str]:
-    """A line for each finding: place, kind, what. Raises `UsageError` for no session.
+class Told(NamedTuple):
+    """What is wrong in a file, or in a session of one: at a line, from 1, or in a message, from 0."""
+
+    file: str
+    line: int | None
+    message: int | None
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        at = f":{self.line}" if self.message is None else f": message {self.message}"
+        return f"{self.file}{at}: {self.kind}: {self.text}"
+
+
+def check_file(path: str, goes_on: bool = False) -> Iterator[str]:
+    """A line for each finding: place, kind, what. Raises `UsageError` for no session."""
+    return map(str, findings(path, goes_on))
+
+
+def findings(path: str, goes_on: bool = False, seen: set[str] | None = None) -> Iterator[Told]:
+    """All that is wrong in a file. Raises `UsageError` for no session.
 
     `goes_on`: a trace need not have come to its end. `seen` are the files that were
     checked: links in a stranger's folder may lead round in a circle.
@@ -59,7 +80,7 @@ def check_file(path: str, goes_on: bool = False, seen: set[str] | None = None) -
             yield from _check_session(path, session)
         return
     for finding in found:
-        yield f"{path}:{finding.line}: {finding.kind}: {finding.text}"
+        yield Told(path, finding.line, None, finding.kind, finding.text)
     yield from _check_children(Path(path), raw, seen)
 
 
@@ -71,7 +92,7 @@ def _is_trace(raw: bytes) -> bool:
     return True
 
 
-def _check_children(path: Path, raw: bytes, seen: set[str]) -> Iterator[str]:
+def _check_children(path: Path, raw: bytes, seen: set[str]) -> Iterator[Told]:
     """The traces of sub-agents, against what their parent says of how they ended."""
     for number, text in enumerate(raw.split(b"\n"), 1):
         told = parse_record(text)["payload"] if b'"subagent_end"' in text and _is_trace(text) else {}
@@ -79,17 +100,17 @@ def _check_children(path: Path, raw: bytes, seen: set[str]) -> Iterator[str]:
         if type(child) is not int:
             continue  # something else, or what `audit` has told already
         log = child_trace(trace_folder(path), child)
-        cut_off = status in CUT_OFF
+        cut_off, here = status in CUT_OFF, partial(Told, str(path), number, None, "trace")
         if real_path(log) in seen:
-            yield f"{path}:{number}: trace: the log of sub-agent {child} is that of another"
+            yield here(f"the log of sub-agent {child} is that of another")
         elif log.is_file():
-            yield from check_file(str(log), cut_off, seen)
+            yield from findings(str(log), cut_off, seen)
             for key, value in _numbers(log).items():
                 if told.get(key) != value:
-                    yield (f"{path}:{number}: trace: {key} is {told.get(key)}, in the log of "
-                           f"sub-agent {child} it is {value}")
+                    yield here(f"{key} is {told.get(key)}, in the log of sub-agent {child} "
+                               f"it is {value}")
         elif not cut_off:
-            yield f"{path}:{number}: trace: the log of sub-agent {child} is missing"
+            yield here(f"the log of sub-agent {child} is missing")
 
 
 def _numbers(log: Path) -> dict[str, int]:
@@ -114,16 +135,19 @@ def _check_trace(raw: bytes, goes_on: bool) -> Iterator[Finding]:
     yield from audit(lines, goes_on)
 
 
-def _check_session(path: str, session: LogSession) -> Iterator[str]:
+def _check_session(path: str, session: LogSession) -> Iterator[Told]:
     name = f"{path}{session.name.removeprefix(Path(path).name)}"
     for lost in session.unreadable:
-        yield f"{path}:{lost.line}: transcript: {lost.what}"
+        yield Told(path, lost.line, None, "transcript", lost.what)
     for fault in session.mended:
         about = f" {fault.what!r}" if fault.what else ""
-        yield f"{name}: {fault.place}: transcript: {MENDED[fault.note].format(id=about)}"
+        unit, number = fault.place.split()
+        made = partial(Told, kind="transcript", text=MENDED[fault.note].format(id=about))
+        yield (made(path, int(number), None) if unit == "line" else
+               made(name, None, int(number)))
     ids: set[str] = set()
     for at, message in enumerate(session.messages):
         for kind, text in lint_message(message, ids, first=at == 0):
-            yield f"{name}: message {at}: {kind}: {text}"
+            yield Told(name, None, at, kind, text)
     for finding in lint_pairing(list(enumerate(session.messages))):
-        yield f"{name}: message {finding.line}: {finding.kind}: {finding.text}"
+        yield Told(name, None, finding.line, finding.kind, finding.text)

@@ -35,7 +35,14 @@ def _add_show(commands: Any, add: Add) -> None:
                         help="only what changed since the step before")
     parser.add_argument("--json", action="store_true",
                         help="print what was sent at the step, or at each, one a line, as JSON")
+    add_plain(parser)
     _add_replay(parser)
+
+
+def add_plain(parser: argparse.ArgumentParser) -> None:
+    """The option of a command that fits its rows to a terminal."""
+    parser.add_argument("--plain", action="store_true",
+                        help="whole rows and columns on a terminal too, as in a file")
 
 
 def _add_replay(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +83,7 @@ def _show(options: argparse.Namespace) -> int:
         if trace.warning:
             print(f"mini-agent: {escaped(trace.warning)}", file=sys.stderr)
         lines = show_trace(trace, options.trace)
-    write_rows(lines, sys.stdout, indent=SHOWN)
+    write_rows(lines, sys.stdout, SHOWN, options.plain)
     return DONE
 
 
@@ -102,6 +109,7 @@ def _add_compare(commands: Any, add: Add) -> None:
                         "(default: in an empty folder, without commands)")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument("--csv", action="store_true", help="print the rows as CSV")
+    add_plain(parser)
     parser.add_argument("--html", metavar="PAGE", help="write a page of one file "
                         "(with --shard: keep what the page of --merge needs)")
     parser.add_argument("--jobs", type=int, default=1, metavar="N",
@@ -132,6 +140,7 @@ def _add_why(commands: Any, add: Add) -> None:
     parser.add_argument("text", metavar="TEXT", help="words, exactly as they stood in a message")
     _add_replay(parser)
     parser.add_argument("--json", action="store_true", help="print all that is known as JSON")
+    add_plain(parser)
 
 
 def _why(options: argparse.Namespace) -> int:
@@ -154,12 +163,12 @@ def _why(options: argparse.Namespace) -> int:
             print(json.dumps({"session": name, **explained}, ensure_ascii=False))
             continue
         print(f"{escaped(name)}: {options.text!r}")
-        write_rows((f"  {line}" for line in why_lines(explained)), sys.stdout, indent=12)
+        write_rows((f"  {line}" for line in why_lines(explained)), sys.stdout, 12, options.plain)
         number = name.rpartition("#")[2]
         if at and number.isdecimal():  # a sub-agent: who sent it can ask for it
             write_rows([f"  above     read_child(child={number}, message="
                         f"{explained['entered'][-1]['message']}) gives it to the parent"],
-                       sys.stdout, indent=12)
+                       sys.stdout, 12, options.plain)
     return DONE if found else FAILED
 
 
@@ -168,17 +177,24 @@ def _add_check(commands: Any, add: Add) -> None:
                  "traces/m3-trace.jsonl", _check)
     parser.add_argument("files", nargs="+", metavar="FILE",
                         help="a trace, or a session of another agent")
+    parser.add_argument("--json", action="store_true",
+                        help="print a list of findings: file, line or message, kind, text")
+    add_plain(parser)
 
 
 def _check(options: argparse.Namespace) -> int:
     from ..columns import write_rows
-    from .check import check_file
+    from .check import findings
 
+    found = (told for path in options.files for told in findings(path))
+    if options.json:
+        told = [one._asdict() for one in found]
+        print(json.dumps(told, ensure_ascii=False))
+        return FAILED if told else DONE
     status = DONE
-    for path in options.files:
-        for line in check_file(path):
-            write_rows([line], sys.stdout)
-            status = FAILED
+    for one in found:
+        write_rows([str(one)], sys.stdout, plain=options.plain)
+        status = FAILED
     return status
 
 

@@ -12,6 +12,7 @@ import os
 import shlex
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -145,25 +146,26 @@ def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
     if options.json or options.csv:
         out.write(as_json(rows) if options.json else as_csv(rows))
         return
-    columns = columns_of(out)
+    columns = columns_of(out, options.plain)
+    write = partial(write_rows, stream=out, plain=options.plain)
     summary = summarise(results) if len(results) > 1 else []
     if any(row["sessions"] for row in summary):
-        write_rows([f"{number_of(len(results), 'session')}, estimator {plan.estimator}",
-                    "(at a window those count that outgrow it and have "
-                    f"{number_of(MIN_CALLS, 'call')} or more)"], out)
-        write_rows(summary_table(summary, columns), out)
-        write_rows(fact_lines(results), out)
+        write([f"{number_of(len(results), 'session')}, estimator {plan.estimator}",
+               "(at a window those count that outgrow it and have "
+               f"{number_of(MIN_CALLS, 'call')} or more)"])
+        write(summary_table(summary, columns))
+        write(fact_lines(results))
     else:  # one session, or none that has enough for a mean
         summary = []
         for number, result in enumerate(results):
             out.write("\n" * (number > 0))
-            write_rows(session_table(result, columns), out)
+            write(session_table(result, columns))
     unsound = {name for result in results for name in result["breaks"]}
     for found in verdicts(rows, summary, unsound):
         out.write("\n")
-        write_rows(hung(escaped(f"{found.where}: {found.said()}"), columns or WIDTH, 0), out)
+        write(hung(escaped(f"{found.where}: {found.said()}"), columns or WIDTH, 0))
     if options.evidence is not None:
-        write_rows(missed_lines(results, options.evidence), out)
+        write(missed_lines(results, options.evidence))
 
 
 def _write_page(path: Path, paths: Sequence[str], plan: Plan, results: Sequence[Result],
