@@ -515,7 +515,8 @@ class LimitsTest(unittest.TestCase):
         """A build that could never fail, or only fail, is a mistake: one line, before any work."""
         call = ("compare", SAMPLES / "lesson.jsonl", "--policy", "naive", "--window", "1800")
         for bound in (("--fail-on", "lost-fact"), ("--min-recall", "1.01"), ("--min-recall", "nan"),
-                      ("--min-recall", "-1"), ("--max-peak", "0"),
+                      ("--min-recall", "-1"), ("--max-peak", "0"), ("--fail-on", ""),
+                      ("--fail-on", "law,"),
                       ("--min-recall", ".5", "--no-evidence")):
             with self.subTest(bound):
                 status, out, err = mini_agent(*call, *bound)

@@ -123,7 +123,7 @@ def _add_compare(commands: Any, add: Add) -> None:
                         help="exit with 1 if a request has more tokens")
     parser.add_argument("--min-recall", type=float, metavar="X",
                         help="exit with 1 if far recall is lower, 0 to 1")
-    parser.add_argument("--fail-on", default="", metavar="A,B",
+    parser.add_argument("--fail-on", metavar="A,B",
                         help="exit with 1 on any of lost-fact, law, overflow")
 
 
