@@ -191,7 +191,7 @@ def scaled(quick: bool) -> Iterator[Row]:
                   f"{size.seconds:.1f} s", f"{first.seconds:.1f} s", ratio, ratio, ratio, 1.5)
     share = others[-1].memory / others[-1].file
     yield Row(f"compare, memory / file, {others[-1].steps} steps", f"{others[-1].memory / 1e6:.0f} MB",
-              f"{others[-1].file / 1e6:.0f} MB", share, share, share, None if quick else 5.0)
+              f"{others[-1].file / 1e6:.0f} MB", share, share, share, None if quick else 6.0)
 
 
 def all_rows(quick: bool) -> Iterator[Row]:
