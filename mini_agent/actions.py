@@ -63,6 +63,18 @@ def described(name: str, call: Call | None) -> str:
     return f"{name} {about}".strip()
 
 
+def call_of(history: Sequence[Message], index: int) -> Call | None:
+    """The call that the result at `index` answers, None where there is none."""
+    start = index
+    while start >= 0 and history[start]["role"] == "tool":
+        start -= 1
+    if start < 0:
+        return None
+    places = answered(history[start], history[start + 1:index + 1])
+    return next((call for call, place in zip(calls_of(history[start]), places)
+                 if place == index - start - 1), None)
+
+
 def deeds(messages: Sequence[Message]) -> Iterator[Deed]:
     """Every file read or changed without an error, in order."""
     for group in groups(messages):

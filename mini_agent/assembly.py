@@ -45,9 +45,9 @@ class Grant:
 
     `tools` by name; with `shell` a command may ask for one. `writes` are the paths from the
     root that it may write, None for all; `protect` are globs that it may not. It takes
-    `steps` at most and sends `tokens` in all, its sub-agents with it, None for any number. `children` limits the
-    sub-agents that it may start, None for none; they need a folder. The commands of a
-    sub-agent itself (`is_child`) end with it.
+    `steps` at most and sends `tokens` in all, its sub-agents with it, None for any number.
+    `children` limits the sub-agents that it may start, None for none; they need a folder.
+    The commands of a sub-agent itself (`is_child`) end with it.
     """
 
     tools: Sequence[str] = NAMES

@@ -26,7 +26,7 @@ BETWEEN = 2  # blanks between two cells
 
 
 def columns_of(stream: TextIO, plain: bool = False) -> int | None:
-    """The columns of a terminal; None for a stream that is not one, or is to be as if it were none."""
+    """The columns of a terminal; None for what is none, or is written to as if it were none."""
     return terminal_columns() if stream.isatty() and not plain else None
 
 

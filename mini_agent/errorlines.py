@@ -194,4 +194,3 @@ def _place_of(rows: Sequence[str], index: int) -> Iterator[int]:
     near = range(max(0, index - _NEAR), min(len(rows), index + _NEAR + 1))
     if not own(index) and (_LIBRARY.search(rows[index]) or not _INSIDE.search(rows[index])):
         yield from sorted(filter(own, near), key=lambda at: (abs(at - index), at))[:1]
-

@@ -17,7 +17,7 @@ from itertools import pairwise
 from string import Formatter
 from typing import Any
 
-from mini_agent.compression.clear import call_of
+from mini_agent.actions import call_of
 from mini_agent.compression.view import Entry
 from mini_agent.messages import Message
 from mini_agent.texts import LANGUAGES, TEXTS

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import ClassVar
 
 from ..actions import described
-from ..messages import Call, Message, answered, calls_of
+from ..messages import Message, calls_of
 from ..words import rows_of
 from .scene import Scene
 from .shrink import error_code, results, shorten
@@ -117,17 +117,6 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
-def call_of(history: Sequence[Message], index: int) -> Call | None:
-    """The call that the result at `index` answers, None where there is none."""
-    start = index
-    while start >= 0 and history[start]["role"] == "tool":
-        start -= 1
-    if start < 0 or not calls_of(history[start]):
-        return None
-    return next((call for call, at in zip(calls_of(history[start]), results_of(history, start))
-                 if at == index), None)
-
-
 def answer_to(history: Sequence[Message], index: int) -> str:
     """The text of the assistant message that came next after a result, "" if there is none."""
     while index < len(history) and history[index]["role"] == "tool":
@@ -156,12 +145,3 @@ def same_before(view: View, scene: Scene, result: int) -> list[int]:
              for number, call in enumerate(calls_of(entry.message))
              if all(call.get(key) == wanted.get(key) for key in ("name", "arguments", "invalid"))]
     return [at for at in found if at < result]
-
-
-def results_of(history: Sequence[Message], at: int) -> list[int | None]:
-    """For each call of the message at `at` the history index of its result."""
-    stop = at + 1
-    while stop < len(history) and history[stop]["role"] == "tool":
-        stop += 1
-    return [None if place is None else at + 1 + place
-            for place in answered(history[at], history[at + 1:stop])]

@@ -11,14 +11,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..actions import described
+from ..actions import call_of, described
 from ..errors import StrategyError, ToolError
 from ..messages import Message
 from ..texts import Texts
 from ..tools.base import Tool
 from ..tools.schema import COUNT, object_of, one_of
 from ..words import rows_of
-from .clear import call_of
 from .drop import all_said
 from .store import terms_of
 

@@ -19,7 +19,8 @@ FAILURES = ("lost-fact", "law", "overflow")
 @dataclass(frozen=True)
 class Bounds:
     """`max_peak` in tokens; `min_recall` is the far recall, 0 to 1; `fail_on` are of
-    `FAILURES`: a fact that was said and is gone at the last step, a law broken, a step over the window."""
+    `FAILURES`: a fact that was said and is gone at the last step, a law broken, a step over
+    the window."""
 
     max_peak: int | None = None
     min_recall: float | None = None

@@ -42,7 +42,7 @@ MENDED = {
 
 
 class Told(NamedTuple):
-    """What is wrong in a file, or in a session of one: at a line, from 1, or in a message, from 0."""
+    """What is wrong in a file or a session of it: at a line (from 1), or in a message (from 0)."""
 
     file: str
     line: int | None

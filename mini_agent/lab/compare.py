@@ -174,12 +174,12 @@ def notes_of(session: LogSession, recording: Recording) -> list[str]:
     notes = []
     if session.unreadable:
         first = session.unreadable[0]
-        notes.append(f"{number_of(len(session.unreadable), 'line')} could not be read, the first is "
-                     f"line {first.line}: {first.what}")
+        lines = number_of(len(session.unreadable), "line")
+        notes.append(f"{lines} could not be read, the first is line {first.line}: {first.what}")
     if session.host_compressions:
-        notes.append(f"the recorded agent compressed its own context "
-                     f"{number_of(len(session.host_compressions), 'time')}: what it dropped is in the "
-                     f"history here")
+        times = number_of(len(session.host_compressions), "time")
+        notes.append(f"the recorded agent compressed its own context {times}: what it dropped "
+                     "is in the history here")
     if held_back := session.notes.get("commands_not_run"):
         notes.append(f"not run: {number_of(held_back, 'command')} of this task file; name the file "
                      "and --workspace if you trust it")

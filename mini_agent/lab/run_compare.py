@@ -172,7 +172,8 @@ def _write_page(path: Path, paths: Sequence[str], plan: Plan, results: Sequence[
                 err: TextIO) -> None:
     from .page import render_page
 
-    page = render_page(page_data(command_of(paths, plan, str(path)), plan.estimator, plan.facts, results))
+    command = command_of(paths, plan, str(path))
+    page = render_page(page_data(command, plan.estimator, plan.facts, results))
     try:
         write_file(path, clean(page))
     except OSError as error:

@@ -64,7 +64,7 @@ def _read_share(path: str) -> dict[str, Any]:
         raise UsageError("this is no share of a comparison", place=path,
                          remedy="give what compare --shard has printed")
     if share.pop("sum", "") != _sum(share):
-        raise UsageError("this share was changed behind its call", place=path,
+        raise UsageError("this share was changed after it was written", place=path,
                          remedy="give what compare --shard has printed, as it is")
     return share
 

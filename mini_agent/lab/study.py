@@ -113,8 +113,9 @@ class Study:
                        f"{_mean(self.pairs(window, name, 'digest', CONTEXT)):+.3f} in context, "
                        f"{self.paid(window, name) - self.paid(window, 'digest'):+.3f} in cost")
             if window in prototype.FAR:
-                yield (f"far recall that a prototype measured on "
-                       f"{number_of(prototype.SESSIONS[window], 'session')}: {'; '.join(self.distances(window))}")
+                sessions = number_of(prototype.SESSIONS[window], "session")
+                yield (f"far recall that a prototype measured on {sessions}: "
+                       f"{'; '.join(self.distances(window))}")
 
     def distances(self, window: int) -> Iterator[str]:
         """How far a mean is from the prototype's, with the interval of the sessions here."""

@@ -116,7 +116,8 @@ def _facts(rows: Sequence[Row], never_said: bool = True) -> Iterator[str]:
             states.setdefault(row["facts"][fact], []).append(row["policy"])
         if not never_said and list(states) == ["gone"]:
             continue
-        told = "; ".join(f"{state or 'not said yet'} under {', '.join(names)}" for state, names in states.items())
+        told = "; ".join(f"{state or 'not said yet'} under {', '.join(names)}"
+                         for state, names in states.items())
         yield f"  fact {fact!r}: {told}"
 
 
@@ -167,7 +168,8 @@ def missed_lines(results: Sequence[Result], limit: int) -> Iterator[str]:
         for (policy, window), found in cells.items():
             found.sort(key=lambda item: (-len(item[1]), item[0], item[1]))
             yield ""
-            yield (f"{result['session']}: {policy} at {window}: missing: {number_of(len(found), 'item')}"
+            missing = number_of(len(found), "item")
+            yield (f"{result['session']}: {policy} at {window}: missing: {missing}"
                    + (f", the {limit} largest:" if len(found) > limit else ":"))
             for step, text, last_seen in found[:limit]:
                 yield f"  step {step}, last seen in #{last_seen}: {json.dumps(text, ensure_ascii=False)}"

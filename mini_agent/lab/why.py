@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..actions import call_of
 from ..columns import number_of
-from ..compression.clear import call_of
 from ..compression.view import View, apply, from_payload
 from ..evidence import handles
 from ..hostile import one_line

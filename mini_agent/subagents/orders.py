@@ -29,8 +29,9 @@ class ChildLimits:
     """What children may take. `depth`: generations below this agent; `at_once`: children
     that run at the same time; `batch`: of one reply. `steps`, `tokens` (of all requests
     together) and `seconds` are the most that one child can be given, and what it gets
-    where its budget says nothing; its own children send of the same tokens. `report_chars` of one report enter the parent's window,
-    and `batch_chars` of all reports of a reply together."""
+    where its budget says nothing; its own children send of the same tokens. `report_chars`
+    of one report enter the parent's window, and `batch_chars` of all reports of a reply
+    together."""
 
     depth: int = 1
     at_once: int = 4

@@ -133,10 +133,10 @@ def session_language(messages: Iterable[Mapping[str, Any]]) -> str:
 
 
 def recorded_language(records: Sequence[Mapping[str, Any]]) -> str:
-    """The language of a run: that of its first user message, unless its `run_start` names
-    another. A task file may; and what is pinned is no part of what it is told from."""
+    """The language of a run: that of its first user message, unless its `run_start` names one,
+    as it does where the two differ."""
     start: Mapping[str, Any] = next((record["payload"] for record in records
-                  if record.get("event") == "run_start"), {})
+                                     if record.get("event") == "run_start"), {})
     if start.get("language") in LANGUAGES:
         return str(start["language"])
     return session_language(record["message"] for record in records
@@ -158,7 +158,7 @@ class Texts:
     def __call__(self, key: str, /, **fields: Any) -> str:
         """The text of `key` with its fields filled in; KeyError if there is none.
 
-        One line is no lines: before a count of one there stands the singular of its noun.
+        A count of one has the singular of its noun behind it.
         """
         form = self._form(key)
         if 1 in fields.values():

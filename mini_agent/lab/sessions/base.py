@@ -100,8 +100,8 @@ class LogSession:
     """One recorded session: its messages, and what was done to make them so.
 
     `steps[i]` is the step of `messages[i]`; `injected` are the indexes of user
-    messages that the host wrote, not a person; `acts` are in order; `notes` counts what was mended or
-    left out, by name, and `mended` tells where.
+    messages that the host wrote, not a person; `acts` are in order; `notes` counts what was
+    mended or left out, by name, and `mended` tells where.
     """
 
     name: str
