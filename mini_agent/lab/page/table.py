@@ -63,8 +63,8 @@ def summary_tables(summary: Sequence[Row]) -> str:
     rows = [{**row, "interval": None if row["low"] is None else f"{row['low']:.3f}-{row['high']:.3f}"}
             for row in summary if row["sessions"]]
     return "\n".join(
-        _table(f"window {window}: means over {number_of(own[0]['sessions'], 'session')} that "
-               "outgrow it and have enough calls", SUMMARY_COLUMNS, own)
+        _table(f"window {window}, {number_of(own[0]['sessions'], 'session')}: means over those "
+               "that outgrow it and have enough calls", SUMMARY_COLUMNS, own)
         for window, own in _by_window(rows))
 
 
