@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-_SHORT = b'"\\\b\f\n\r\t'  # escaped with one more character
-_LONG = bytes(code for code in range(0x20) if code not in _SHORT)  # with five more: \u001b
-_LONG_IS_0 = bytes(0 if code in _LONG else code for code in range(256))
+_SHORT = b'"\\\b\f\n\r\t'  # escaped with one more character, all other controls with five
+_PLAIN = bytes(code for code in range(0x20, 0x100) if code not in _SHORT)
 _PAIR, _BETWEEN, _QUOTES = len('"": '), len(", "), len('""')
 
 
@@ -35,7 +34,5 @@ def json_length(value: Any) -> int:
 
 def escapes(text: str) -> int:
     """The characters that JSON adds inside a string."""
-    data = text.encode("utf-8", "surrogatepass")
-    kept = data.translate(_LONG_IS_0, _SHORT)
-    added = len(data) - len(kept)
-    return added + 5 * kept.count(0) if 0 in kept else added
+    escaped = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN)
+    return len(escaped) + 4 * len(escaped.translate(None, _SHORT))
