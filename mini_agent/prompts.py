@@ -41,16 +41,24 @@ def instructions(form: str, texts: Texts) -> str:
 
 def transcript(messages: Sequence[Message], texts: Texts) -> str:
     """The messages as text, each behind a line that says whose it is."""
-    said = [line for message in messages for line in (
-        message["content"], *map(arguments_text, calls_of(message)))]
-    fence = "-----"
-    while any(fence in text for text in said):
-        fence += "-"
+    fence = _fence(messages)
     blocks: list[str] = []
     for number, message in enumerate(messages, 1):
         blocks.append(texts(f"transcript_{message['role']}", fence=fence, number=number,
                             name=message.get("name", "")))
-        blocks += [message["content"]] if message["content"] else []
-        blocks += [texts("transcript_call", fence=fence, name=call["name"],
-                         arguments=arguments_text(call)) for call in calls_of(message)]
+        if message["content"]:
+            blocks.append(message["content"])
+        for call in calls_of(message):
+            blocks.append(texts("transcript_call", fence=fence, name=call["name"],
+                                arguments=arguments_text(call)))
     return "\n".join([*blocks, texts("transcript_end", fence=fence)])
+
+
+def _fence(messages: Sequence[Message]) -> str:
+    """Five dashes, or as many more as it takes to stand nowhere in the messages."""
+    said = [message["content"] for message in messages]
+    said += [arguments_text(call) for message in messages for call in calls_of(message)]
+    fence = "-----"
+    while any(fence in text for text in said):
+        fence += "-"
+    return fence

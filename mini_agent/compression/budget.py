@@ -19,7 +19,8 @@ from ..errors import UsageError
 FULL_WINDOW = 200_000  # the window for which the absolute numbers of policies are given
 MOST = 10**12          # tokens of a window that can be named
 HAND_MARGIN = 3_000    # by hand the margin is smaller: the user knows what comes
-_FACTORS = {"k": 1_000, "m": 1_000_000}  # behind a window that a person types
+_TYPED = re.compile(r"([0-9]{1,12})([km]?)")  # a window as a person types it
+_FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 _SHARE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)%")
 _FREE = re.compile(r"-\s*(\d{1,12})")
 _FREE_MIN = re.compile(r"-\s*min\(\s*(\d{1,12})\s*,\s*max_output\s*\)")
@@ -123,15 +124,13 @@ def windows_of(text: str) -> tuple[int, ...]:
 
 def window_tokens(text: str) -> int:
     """The tokens of a window as a person types it: 32000, 32k or 1m. Raises `UsageError`."""
-    number = text.strip().lower()
-    factor = _FACTORS.get(number[-1:], 1)
-    number = number if factor == 1 else number[:-1]
-    if not number.isdecimal() or not number.isascii() or len(number) > 12:
+    typed = _TYPED.fullmatch(text.strip().lower())
+    if typed is None:
         raise UsageError(f"no window {text!r}", place="--window", value=text,
                          remedy="give tokens, as 32000, 32k or 1m")
-    if not 0 < (tokens := int(number) * factor) <= MOST:
-        raise UsageError(f"a window of {number_of(tokens, 'token')} "
-                         f"{'is larger than any' if tokens else 'holds nothing'}",
-                         place="--window", value=tokens,
-                         remedy=f"give a positive number of tokens, at most {MOST}")
+    tokens = int(typed[1]) * _FACTORS[typed[2]]
+    if not 0 < tokens <= MOST:
+        what = "is larger than any" if tokens else "holds nothing"
+        raise UsageError(f"a window of {number_of(tokens, 'token')} {what}", place="--window",
+                         value=tokens, remedy=f"give a positive number of tokens, at most {MOST}")
     return tokens

@@ -138,8 +138,8 @@ class RunShelf:
         """
         with self._open() as base:
             total = base.execute("SELECT count(*) FROM said").fetchone()[0]
-            indexed = _index_of(base)
-            found = ranked_messages(query, lambda term: _holding(base, indexed, term), total)
+            tokenizer = _index_of(base)
+            found = ranked_messages(query, lambda term: _holding(base, tokenizer, term), total)
             return len(found), {index: base.execute(
                 "SELECT text FROM said WHERE id = ?", (index,)).fetchone()[0]
                 for index in found[:limit]}
@@ -211,9 +211,16 @@ def _index_of(base: sqlite3.Connection) -> str:
     return "trigram" if "trigram" in made else "unicode61" if made else ""
 
 
-def _holding(base: sqlite3.Connection, indexed: str, term: str) -> list[int]:
-    """The messages that hold a term, by the index where it can tell, else by a scan."""
-    if (len(term) >= 3) if indexed == "trigram" else (indexed and term.isascii()):
+def _is_indexed(term: str, tokenizer: str) -> bool:
+    """Whether an index by this tokenizer ("": there is none) can look a term up."""
+    if tokenizer == "trigram":
+        return len(term) >= 3
+    return tokenizer == "unicode61" and term.isascii()  # a Chinese run is one word to it
+
+
+def _holding(base: sqlite3.Connection, tokenizer: str, term: str) -> list[int]:
+    """The messages that hold a term, by the index where it can look it up, else by a scan."""
+    if _is_indexed(term, tokenizer):
         rows = base.execute("SELECT rowid FROM found WHERE found MATCH ? ORDER BY rowid",
                             ('"' + term.replace('"', '""') + '"',))
     else:

@@ -47,11 +47,17 @@ def without_nulls(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> di
 
 def with_numbers(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments with the number of a message in place of its handle: "#3" or "3" is 3."""
-    wanted = schema.get("properties", {})
-    return {name: int(value.strip().removeprefix("#"))
-            if name in NUMBERED and wanted.get(name, {}).get("type") == "integer"
-            and isinstance(value, str) and _HANDLE.fullmatch(value.strip()) else value
+    numbered = [name for name in NUMBERED
+                if schema.get("properties", {}).get(name, {}).get("type") == "integer"]
+    return {name: _number(value) if name in numbered else value
             for name, value in arguments.items()}
+
+
+def _number(value: Any) -> Any:
+    """The number in a handle; anything else as it is."""
+    if isinstance(value, str) and _HANDLE.fullmatch(value.strip()):
+        return int(value.strip().removeprefix("#"))
+    return value
 
 
 def schema_faults(schema: Mapping[str, Any], value: Any, texts: Texts,
