@@ -16,8 +16,6 @@ from .compression.view import Entry
 from .evidence import Evidence, Held, Shares
 from .trace import Record
 
-SHOWN = ("far", "far_in_context", "recall")
-
 
 def own_evidence(records: Sequence[Record], state: WindowState) -> dict[str, Any]:
     """The payload of `evidence`; `state` is a fresh one, and has folded the records then.
@@ -36,12 +34,16 @@ def own_evidence(records: Sequence[Record], state: WindowState) -> dict[str, Any
             found.append(view.held.shares(step))
             step = next(coming, None)
         state.fold(record)
-    shares = {name: [value for made in found if (value := getattr(made, name)) is not None]
-              for name in SHOWN}
-    return {"step": state.step, "measured": len(shares["far"]), **{
-        f"{name}_recall" if name == "far" else name:
-        round(fsum(values) / len(values), 4) if values else None
-        for name, values in shares.items()}}
+    far = [shares.far for shares in found]
+    return {"step": state.step, "measured": len(far) - far.count(None), "far_recall": _mean(far),
+            "far_in_context": _mean([shares.far_in_context for shares in found]),
+            "recall": _mean([shares.recall for shares in found])}
+
+
+def _mean(shares: Sequence[float | None]) -> float | None:
+    """To 4 decimals, of those that are there; None where there is none."""
+    measured = [share for share in shares if share is not None]
+    return round(fsum(measured) / len(measured), 4) if measured else None
 
 
 class _Watched:

@@ -46,10 +46,9 @@ class LeftOut(unittest.TestCase):
                    result(2, **{SHIPPED: .7})]
         held = HeldOut(results)
         self.assertEqual(held.chosen, {"s0": SHIPPED, "s1": OTHER, "s2": OTHER})
-        self.assertEqual([(name, row["far_in_context"]) for name, row in held.cell(1_000)],
-                         [("s0", .2), ("s1", .5), ("s2", .5)])
-        self.assertEqual([row["far_in_context"] for _, row in held.cell(1_000, shipped=True)],
-                         [.2, .7, .7])
+        for rows, expected in ((held.held_out(1_000), {"s0": .2, "s1": .5, "s2": .5}),
+                               (held.shipped(1_000), {"s0": .2, "s1": .7, "s2": .7})):
+            self.assertEqual({name: row["far_in_context"] for name, row in rows.items()}, expected)
 
     def test_of_equal_settings_the_cheapest_is_chosen(self) -> None:
         """All keep the same here; those that ship cost more."""

@@ -9,7 +9,7 @@ What is left out: any word on what stood there, which is what summaries add.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from operator import attrgetter
 from typing import ClassVar
@@ -125,9 +125,10 @@ def drop(name: str, view: View, scene: Scene, candidates: Iterable[int]) -> Chan
             break
         gone.append(at)
         left -= view[at].tokens
+    if not gone:
+        return None
     change = Change(name, tuple(gone), ())
-    return Change(name, change.affected, (), {"dropped": list(dropped_by(view, change))}
-                  ) if gone else None
+    return replace(change, facts={"dropped": list(dropped_by(view, change))})
 
 
 def put_away(name: str, view: View, scene: Scene, free: Iterator[range],
@@ -170,7 +171,8 @@ def _moved(view: View, places: Sequence[int]) -> Iterator[range]:
         for at in stretch:
             size = len(view[at].stands_for)
             behind -= size
-            if view[at].how != "summary" or behind and not LONG < size > behind:
+            is_note = view[at].how == "summary"
+            if not (is_note and (behind == 0 or size > max(LONG, behind))):
                 yield range(at, stretch.stop)
                 break
 

@@ -75,15 +75,22 @@ class Inputs:
     def settle(self, step: int, state: WindowState, window: int | None, record: Record) -> None:
         """Before a request: judge once, then give what was asked for since; both are recorded."""
         forms = _forms(state)
-        if self._settings is not None and window is not None and not state.asked and not forms:
+        if forms:
+            self._expand(step, state, forms, record)
+        elif self._settings is not None and window is not None and not state.asked:
             judged = self._judge(int(window * self._settings.share), state.history)
             if judged:
                 self._send(step, state, record, judged, system_tokens=sum(
                     state.estimate.message(state.history[index]) for index in state.heads))
-        elif forms and (wanted := [name for name in _asked_for(state) if name in forms]):
+
+    def _expand(self, step: int, state: WindowState, forms: Mapping[str, str],
+                record: Record) -> None:
+        """Declare the tools whole that were asked for since the last request."""
+        wanted = [name for name in _asked_for(state) if name in forms]
+        if wanted:
             kept = {name: form for name, form in forms.items() if name not in wanted}
             self._send(step, state, record, kept, expanded=wanted)
-        elif forms and not self._counted:
+        elif not self._counted:
             self._counted = True
             state.declared = self._tokens(forms)  # of a session that is resumed
 

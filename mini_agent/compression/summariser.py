@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from operator import is_, itemgetter
 from typing import Any
 
 from ..errors import ModelError, PromptTooLongError, StrategyError, SummaryRefused
@@ -82,19 +81,31 @@ class Summariser:
     def each(self, parts: Sequence[Sequence[int]], form: str) -> list[str]:
         """The text of a summary for each of these lists of history messages."""
         wanted = [tuple(part) for part in parts]
-        firm = [] if self.focus else self._firm.setdefault(form, [])
-        del firm[sum(takewhile(bool, map(is_, map(itemgetter(0), firm), wanted))):]
+        firm = self._firm_part_of(wanted, form)
         texts = [text for _, text in firm]
-        answers = self._answers(wanted[len(firm):], form)
+        new = wanted[len(firm):]
+        answers = self._answers(new, form)
         for answer in answers:
             self._asked += answer.notes
-        for part, answer in zip(wanted[len(firm):], answers):
+        for part, answer in zip(new, answers):
             if answer.error is not None:
                 raise answer.error
-            texts.append(answer.text)
-            if not answer.notes and len(firm) == len(texts) - 1:
+            if not answer.notes and len(firm) == len(texts):
                 firm.append((part, answer.text))
+            texts.append(answer.text)
         return texts
+
+    def _firm_part_of(self, wanted: Sequence[Part], form: str) -> list[tuple[Part, str]]:
+        """The leading parts that the last request had too, known and firm; the list grows.
+
+        They are compared by identity, since a part may have thousands of indexes.
+        """
+        if self.focus:
+            return []
+        firm = self._firm.setdefault(form, [])
+        same = sum(takewhile(bool, (part is old for part, (old, _) in zip(wanted, firm))))
+        del firm[same:]
+        return firm
 
     def _answers(self, parts: Sequence[Part], form: str) -> list[_Answer]:
         """An answer for each part, in order; none is asked for behind a failure."""

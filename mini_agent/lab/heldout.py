@@ -11,7 +11,7 @@ the table of chances, which was counted on sessions of which these are a part.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
@@ -50,12 +50,16 @@ class HeldOut:
                   if session != left_out and policy == settings]
         return fsum(row[CONTEXT] for row in others), -fsum(row["cost"] for row in others)
 
-    def cell(self, window: int, shipped: bool = False) -> list[tuple[str, Row]]:
-        """(session, row) of each session that counts at a window, under the settings that
-        were chosen without it, or under those that ship."""
-        return [(session, self.rows[session, window, SHIPPED if shipped else settings])
+    def held_out(self, window: int) -> dict[str, Row]:
+        """The row of each session that counts at a window, under the settings that were
+        chosen without it."""
+        return {session: self.rows[session, window, settings]
                 for session, settings in self.chosen.items()
-                if (session, window, SHIPPED) in self.rows]
+                if (session, window, settings) in self.rows}
+
+    def shipped(self, window: int) -> dict[str, Row]:
+        """The rows of the same sessions under the settings that ship."""
+        return {session: self.rows[session, window, SHIPPED] for session in self.held_out(window)}
 
     def sentences(self, study: Study) -> Iterator[str]:
         """What was chosen, what came of it, and how far that is from the best known policy."""
@@ -69,19 +73,20 @@ class HeldOut:
                + ", ".join(f"{name.removeprefix('digest_')} {times}" for name, times in picked)
                + ":")
         for window in study.windows:
-            for name, found in (("held out", self.cell(window)),
-                                (f"as shipped, {SHIPPED.removeprefix('digest_')}",
-                                 self.cell(window, shipped=True))):
-                yield f"window {window}, {name}: {_figures([row for _, row in found])}"
+            found, as_shipped = self.held_out(window), self.shipped(window)
+            yield f"window {window}, held out: {_figures(found)}"
+            yield (f"window {window}, as shipped, {SHIPPED.removeprefix('digest_')}: "
+                   f"{_figures(as_shipped)}")
             best = study.best_known(window, CONTEXT)
             theirs = {pair.session: pair.theirs
                       for pair in study.pairs(window, "digest", best, CONTEXT)}
             yield (f"window {window}, held out against {best} in context: " + difference([
                 Pair(session, row[CONTEXT], theirs[session])
-                for session, row in self.cell(window) if session in theirs]))
+                for session, row in found.items() if session in theirs]))
 
 
-def _figures(rows: Sequence[Row]) -> str:
+def _figures(found: Mapping[str, Row]) -> str:
+    rows = found.values()
     low, high = interval([row[CONTEXT] for row in rows])
     between = "" if low is None else f" [{low:.3f} {high:.3f}]"
     return (f"{mean(row[CONTEXT] for row in rows) or 0:.3f}{between} in context, "
