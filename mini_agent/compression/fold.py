@@ -9,6 +9,7 @@ summarised twice. What this module leaves out: who writes the text.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -56,11 +57,14 @@ class Fold:
 
 @dataclass(frozen=True)
 class Stretch:
-    """What of a stretch is folded, as view indexes, and what it was in the history."""
+    """What of a stretch is folded: `folded` are view indexes, `tokens` theirs, `covered` the
+    history messages behind them. `newest`: the view index of the newest user message, if it
+    is in the stretch; it is put behind the summary."""
 
     span: range
     folded: list[int]
-    newest: int | None   # view index of the newest user message, which is put behind
+    tokens: int
+    newest: int | None
     covered: list[int]
 
 
@@ -71,32 +75,16 @@ def fold_span(how: Fold, view: View, scene: Scene, span: range,
     `write` gives the text for history indexes and may raise `StrategyError`; without it
     the summariser writes in the form of `how`.
     """
-    write = write or partial(scene.summarise.gather, form=how.form)
     stretch = _take_apart(how, view, scene, span)
-    folded = view.at(stretch.folded)
-    if all(entry.how in ("summary", "attached") for entry in folded):
+    if all(entry.how in ("summary", "attached") for entry in view.at(stretch.folded)):
         return None  # nothing new
-    room = tokens_of(folded)
-    header = scene.texts(how.header, count=len(stretch.covered), title=how.title)
-    words = _users_words(scene, stretch.covered)
-    if scene.estimate.message(user("\n".join([header, *words]))) >= room:
+    found = _summary(how, scene, stretch, write or partial(scene.summarise.gather, form=how.form))
+    if found is None:
         return None
-    written = write(stretch.covered)
-    if scene.support.longer(written.chars(), scene.history, stretch.covered):
-        return None
-    facts = {} if how.by_code else {"unsupported": _checked(how, scene, written, stretch.covered)}
-    sheet = _bounded(how, scene, _filled(how.form, scene, written, stretch.covered))
-    whole = _with_words(scene, sheet, words)
-    entry = scene.entry(user(f"{header}\n{render(whole)}"), stretch.covered, "summary")
-    if entry.tokens >= room:
-        return None
-    old = _old_cards(how, view, scene, span)
-    freed = tokens_of(view.at(old))
-    room += freed
-    left = scene.goal - (view.tokens - room + entry.tokens)
-    put_back = attachments(how.attach.split(), view, scene, stretch.covered, span.stop,
-                           min(max(left // 2, freed), room - entry.tokens - 1))
-    return _change(how, view, scene, stretch, entry, put_back, old,
+    summary, facts = found
+    cards = _old_cards(how, view, scene, span)
+    put_back = _put_back(how, view, scene, stretch, summary, cards)
+    return _change(how, view, scene, stretch, summary, put_back, cards,
                    facts | _facts(scene, stretch, put_back))
 
 
@@ -119,7 +107,39 @@ def _take_apart(how: Fold, view: View, scene: Scene, span: range) -> Stretch:
             newest = at
             continue
         folded.append(at)
-    return Stretch(span, folded, newest, covered_by(view, folded))
+    return Stretch(span, folded, tokens_of(view.at(folded)), newest, covered_by(view, folded))
+
+
+def _summary(how: Fold, scene: Scene, stretch: Stretch,
+             write: Write) -> tuple[Entry, dict[str, Any]] | None:
+    """The summary of a stretch and what its record says of it; None where it is no gain.
+
+    Nobody is asked to write where the header and the users' words alone are too large.
+    """
+    covered = stretch.covered
+    header = scene.texts(how.header, count=len(covered), title=how.title)
+    words = _users_words(scene, covered)
+    if scene.estimate.message(user("\n".join([header, *words]))) >= stretch.tokens:
+        return None
+    written = write(covered)
+    if scene.support.longer(written.chars(), scene.history, covered):
+        return None
+    facts = {} if how.by_code else {"unsupported": _unsupported(how, scene, written, covered)}
+    sheet = _bounded(how, scene, _filled(how.form, scene, written, covered))
+    text = f"{header}\n{render(_with_words(scene, sheet, words))}"
+    entry = scene.entry(user(text), covered, "summary")
+    return (entry, facts) if entry.tokens < stretch.tokens else None
+
+
+def _put_back(how: Fold, view: View, scene: Scene, stretch: Stretch, summary: Entry,
+              cards: Sequence[int]) -> list[Attached]:
+    """What is attached to the summary: it may fill half of what is left up to the goal, or
+    the room of the old `cards` if that is more, as long as the change stays a gain."""
+    freed = tokens_of(view.at(cards))
+    gain = stretch.tokens + freed - summary.tokens
+    left = scene.goal - (view.tokens - gain)
+    return attachments(how.attach.split(), view, scene, stretch.covered, stretch.span.stop,
+                       min(max(left // 2, freed), gain - 1))
 
 
 def _users_words(scene: Scene, covered: Sequence[int]) -> list[str]:
@@ -135,7 +155,9 @@ def _users_words(scene: Scene, covered: Sequence[int]) -> list[str]:
     return words
 
 
-def _checked(how: Fold, scene: Scene, written: Ledger, covered: Sequence[int]) -> list[str]:
+def _unsupported(how: Fold, scene: Scene, written: Ledger, covered: Sequence[int]) -> list[str]:
+    """What a summary names and its originals do not. Raises `SummaryRefused` where that is
+    not allowed."""
     asked_for = [focus_message(scene.focus, scene.texts)] if scene.focus else []
     names = written.doubtful(scene.history, heading("users", scene.texts))
     found = scene.support.missing(names, scene.history, covered, asked_for)
@@ -157,8 +179,10 @@ def _filled(form: str, scene: Scene, written: Ledger, covered: Sequence[int]) ->
     whole = {"": sheet[""]} if "" in sheet else {}
     for section in FORMS[form]:
         head = heading(section, texts)
-        if section in BY_CODE:
-            whole[head] = Pile(() if section == "users" else extract.file_lines(
+        if section == "users":
+            whole[head] = Pile()
+        elif section in BY_CODE:
+            whole[head] = Pile(extract.file_lines(
                 section, scene.index.chronicle.deeds(covered), texts))
         elif head in sheet:
             whole[head] = sheet[head]
@@ -199,18 +223,19 @@ def _old_cards(how: Fold, view: View, scene: Scene, span: range) -> list[int]:
             if "card" in how.attach.split() and is_card(view[at], scene.texts)]
 
 
-def _change(how: Fold, view: View, scene: Scene, stretch: Stretch, entry: Entry,
-            put_back: Sequence[Attached], old: Sequence[int], facts: dict[str, Any]) -> Change:
+def _change(how: Fold, view: View, scene: Scene, stretch: Stretch, summary: Entry,
+            put_back: Sequence[Attached], old_cards: Sequence[int],
+            facts: dict[str, Any]) -> Change:
     """Card at the top, then summary and what is put back, then the newest user message."""
     head, stop = head_end(view, scene), stretch.span.stop
     cards = [item.entry for item in put_back if item.kind == "card"]
     newest = [] if stretch.newest is None else [stretch.newest]
-    affected = sorted([*old, *stretch.folded, *newest])
+    affected = sorted([*old_cards, *stretch.folded, *newest])
     if cards and affected[0] == head and view[head] == cards[0]:
         cards, affected = [], affected[1:]  # the card has not changed: its bytes stay
-    new = [(head, card) for card in cards] + [(stop, entry)]
+    new = [(head, card) for card in cards] + [(stop, summary)]  # (view index before, entry)
     new += [(stop, item.entry) for item in put_back if item.kind != "card"]
     new += [(stop, view[at]) for at in newest]
-    inserts = [(before - sum(1 for at in affected if at < before) + number, made)
-               for number, (before, made) in enumerate(new)]
-    return Change(how.strategy, tuple(affected), tuple(inserts), facts)
+    inserts = tuple((before - bisect_left(affected, before) + number, entry)
+                    for number, (before, entry) in enumerate(new))
+    return Change(how.strategy, tuple(affected), inserts, facts)
