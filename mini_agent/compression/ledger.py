@@ -1,48 +1,53 @@
 """Milestone 3: the parts of a long summary as one sheet that grows with them.
 
-A session is summed up again and again, each time from all its messages, but most parts
-are those of the last time. So they are not put together again: a new part is added under its
-headings, one that is gone is taken off, and what there is to know of a line (its tokens,
-which of its names its own part does not have) is found once. The outcome is the same as
-if all were made afresh. What is left out: who writes the parts
-(`summariser.py`).
+A session is summarised again and again, each time from all its messages, but most parts
+are those of the last time. So they are not put together again: a new part is added under
+its headings, one that is gone is taken off, and what there is to know of a line (its tokens,
+which of its names its own part does not support) is found once. The outcome is the same as
+if all were made anew. What is left out: who writes the parts (`summariser.py`).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import chain, takewhile
 from operator import eq
 
 from ..messages import Message
 from .sheet import Pile, parse, render
 from .verify import FINDERS, lacking
 
-Doubts = tuple[list[str], ...]  # for each of `FINDERS` the names that a part does not have
+Names = list[list[str]]  # for each of `verify.FINDERS` the names that it finds
 
 
 @dataclass
 class _Part:
-    """One text: what it is of, what it says, and where its lines are in each section."""
+    """A text about some history messages. By heading: `places` are where its lines stand in
+    the section, `doubts` the names in them that its messages do not have (None: not looked
+    for yet). `nothing`: the headings under which it says that there is nothing."""
 
     indexes: Sequence[int]
     text: str
     places: dict[str, range] = field(default_factory=dict)
-    nothing: list[str] = field(default_factory=list)  # the sections in which it says so
-    doubts: dict[str, Doubts] | None = None
+    nothing: list[str] = field(default_factory=list)
+    doubts: dict[str, Names] | None = None
 
 
 class Ledger:
-    """Sections, the oldest line first. A line equal to `none` gives way to any other; lines
-    in `own` are worded by the harness, so that nothing in them has to be supported."""
+    """Sections by heading, the oldest line first.
+
+    `none` is the line that says "nothing": it gives way to any other. Lines in `own` are
+    worded by the harness, so that nothing in them has to be supported.
+    """
 
     def __init__(self, none: str = "", own: frozenset[str] = frozenset()) -> None:
         self._none, self._own = none, own
         self._given: list[tuple[Sequence[int], str]] = []
         self._parts: list[_Part] = []
         self._piles: dict[str, Pile] = {}
-        self._nothing: dict[str, int] = {}  # how many parts say so, by section
+        self._nothing: Counter[str] = Counter()  # how many parts say so, by heading
 
     @classmethod
     def of(cls, text: str, own: frozenset[str] = frozenset()) -> Ledger:
@@ -54,7 +59,7 @@ class Ledger:
         same = sum(takewhile(bool, map(eq, self._given, parts)))
         self._given = []  # until all is done: what an interrupt leaves half-done is made anew
         if not same:
-            self._parts, self._piles, self._nothing = [], {}, {}
+            self._parts, self._piles, self._nothing = [], {}, Counter()
         while len(self._parts) > same:
             self._take_off()
         for indexes, text in parts[same:]:
@@ -67,7 +72,7 @@ class Ledger:
             said = [line for line in body if line != self._none] if self._none else body
             if len(said) < len(body):
                 part.nothing.append(head)
-                self._nothing[head] = self._nothing.get(head, 0) + 1
+                self._nothing[head] += 1
             pile = self._piles.setdefault(head, Pile())
             part.places[head] = range(len(pile.lines), len(pile.lines) + len(said))
             pile.extend(said)
@@ -84,7 +89,7 @@ class Ledger:
 
     def sections(self) -> dict[str, Pile]:
         """Heading to lines; what stands under no heading comes first."""
-        found = {head: Pile([self._none]) if not pile.lines and self._nothing.get(head) else pile
+        found = {head: Pile([self._none]) if not pile.lines and self._nothing[head] else pile
                  for head, pile in self._piles.items()}
         return {"": found.pop(""), **found} if "" in found else found
 
@@ -93,9 +98,9 @@ class Ledger:
         return render({head: pile.lines for head, pile in self.sections().items()})
 
     def chars(self) -> int:
-        """How many characters `text` has."""
+        """How many characters `text` has, which need not be written for it."""
         return sum(pile.chars + (len(head) + 1 if head else 0)
-                   for head, pile in self.sections().items()) - 1
+                   for head, pile in self.sections().items()) - 1  # the last line has no break
 
     def doubtful(self, history: Sequence[Message], without: str) -> Iterator[str]:
         """The names in the text that the part which has them does not support, in the order
@@ -111,19 +116,20 @@ class Ledger:
                 if head not in self._own:
                     yield from finder(head)
                 if pile is not self._piles[head] and self._none not in self._own:
-                    yield from finder(self._none)
+                    yield from finder(self._none)  # all that stands there
                 for doubts in parts:
-                    yield from doubts[head][number] if head in doubts else ()
+                    if head in doubts:
+                        yield from doubts[head][number]
 
-    def _doubts(self, part: _Part, history: Sequence[Message]) -> dict[str, Doubts]:
-        """By heading the names of a part's lines that its messages do not have."""
-        said = {head: "\n".join(line for line in self._piles[head].lines[lines.start:lines.stop]
-                                if line not in self._own)
-                for head, lines in part.places.items()}
-        names = {head: tuple(list(finder(text)) for finder in FINDERS)
-                 for head, text in said.items()}
-        missing = set(lacking((name for found in names.values() for each in found for name in each),
+    def _doubts(self, part: _Part, history: Sequence[Message]) -> dict[str, Names]:
+        """By heading the names in a part's lines that its messages do not have."""
+        names: dict[str, Names] = {}
+        for head, lines in part.places.items():
+            text = "\n".join(line for line in self._piles[head].lines[lines.start:lines.stop]
+                             if line not in self._own)
+            names[head] = [list(finder(text)) for finder in FINDERS]
+        missing = set(lacking(chain.from_iterable(chain.from_iterable(names.values())),
                               [history[index] for index in part.indexes]))
-        return {head: tuple([name for name in each if name in missing] for each in found)
+        return {head: [[name for name in each if name in missing] for each in found]
                 for head, found in names.items()
                 if any(not missing.isdisjoint(each) for each in found)}
