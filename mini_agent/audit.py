@@ -10,7 +10,7 @@ in a trace: whether the tools said what they are said to have said.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -70,8 +70,7 @@ class _Fold:
     def __init__(self, records: Sequence[Record]) -> None:
         self._start: dict[str, Any] = next((record["payload"] for record in records
                                             if record.get("event") == "run_start"), {})
-        self._doubt = ""
-        self._governance = self._governed(self._start)
+        self._governance, self._doubt = _governed(self._start)
         self._state = WindowState(estimator(self._governance.estimator),
                                   Texts(recorded_language(records)))
         self._declared: int | None = None
@@ -80,16 +79,6 @@ class _Fold:
         self._answer: dict[str, Any] = {}
         self._children: list[int] = []  # sub-agents that have begun
         self._at_work: set[int] = set()
-
-    def _governed(self, start: Mapping[str, Any]) -> Governance:
-        """What governs, and what stands in doubt about it."""
-        try:
-            governance = recorded(start, "policy")
-            estimator(governance.estimator)
-            return governance
-        except (UsageError, TypeError, AttributeError) as error:
-            self._doubt = f"laws and sizes cannot be checked: {error}"
-            return recorded({}, "policy")
 
     def findings(self, lines: Sequence[Line]) -> Iterator[Finding]:
         """What is wrong with each record, in order. A record that makes no sense is
@@ -144,26 +133,30 @@ class _Fold:
         if told["ok"] == ("error" in message):
             yield "trace", "the record and the message do not agree whether it failed"
 
-    def _on_tool_result(self, payload: dict[str, Any]) -> Iterator[Fault]:
-        self._answer = payload
-        yield from ()
+    def _on_tool_result(self, payload: dict[str, Any]) -> Iterable[Fault]:
+        self._answer = payload  # held against the message that follows
+        return ()
 
     def _change(self, event: str, payload: dict[str, Any]) -> Iterator[Fault]:
         """A compression, or what an undo or a pin put back; only the first has to gain."""
         change, before = from_payload(payload), self._state.view
         after = apply(before, change)
-        protected = protection(self._state, self._governance.policy, self._limit())
-        exempt = () if event == "context_compression" else (GAIN,)
-        counted = self._counted(change)
-        for law, fault in self._undone(change) if event == "undo" else faults(
-                before, apply(before, counted), counted, protected,
-                (*self._governance.policy.breaks, *exempt)):
+        for law, fault in self._broken(event, change):
             yield named(law), f"{change.strategy}: {fault}"
         yield from _differing(payload, before_messages=len(before), after_messages=len(after),
                               before_tokens=before.tokens, after_tokens=after.tokens,
                               prefix_kept=prefix_kept(before, change))
         for _, entry in change.inserts:
             yield from self._entry(entry)
+
+    def _broken(self, event: str, change: Change) -> Iterator[tuple[int, str]]:
+        """The laws that a change breaks and its policy does not, by tokens counted here."""
+        if event == "undo":
+            return self._undone(change)
+        policy, before, counted = self._governance.policy, self._state.view, self._counted(change)
+        exempt = () if event == "context_compression" else (GAIN,)
+        return faults(before, apply(before, counted), counted, protection(
+            self._state, policy, self._limit()), (*policy.breaks, *exempt))
 
     def _undone(self, change: Change) -> Iterator[tuple[int, str]]:
         """What was there before a change is there again, dropped messages too. It was judged
@@ -210,9 +203,9 @@ class _Fold:
     def _on_settings(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
         self._declared = None  # other tools, perhaps, or other forms of them; counted anew
         if "policy" in payload:
-            self._governance = self._governed({**self._start, "policy": payload["policy"]})
-            if self._doubt:
-                yield "trace", self._doubt
+            self._governance, doubt = _governed({**self._start, "policy": payload["policy"]})
+            if doubt:
+                yield "trace", doubt
 
     _on_resume = _on_settings
 
@@ -238,6 +231,16 @@ class _Fold:
     def _limit(self) -> int | None:
         told, budget = self._state.settings.get("learned_window"), self._governance.budget
         return budget.within(told).window if told else budget.window
+
+
+def _governed(start: Mapping[str, Any]) -> tuple[Governance, str]:
+    """What governs a run that began like this, and "" or why that cannot be known."""
+    try:
+        governance = recorded(start, "policy")
+        estimator(governance.estimator)
+        return governance, ""
+    except (UsageError, TypeError, AttributeError) as error:
+        return recorded({}, "policy"), f"laws and sizes cannot be checked: {error}"
 
 
 def _differing(told: Mapping[str, Any], **rebuilt: int) -> Iterator[Fault]:

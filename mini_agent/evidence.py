@@ -104,11 +104,11 @@ class Evidence:
                            dict.fromkeys(line for _, found in asked for line in found))
         self.holds = [self.find(text_of(message)) for message in history]
         self.where: dict[int, list[int]] = {}
-        self.steps = list(self._steps([
-            tuple(self.find.numbers[text] for found in both for text in found)
-            for both in asked]))
+        number = self.find.numbers
+        self.steps = list(self._steps([[number[text] for text in (*found_words, *found_lines)]
+                                       for found_words, found_lines in asked]))
 
-    def _steps(self, asked: Sequence[tuple[int, ...]]) -> Iterator[Step]:
+    def _steps(self, asked: Sequence[Sequence[int]]) -> Iterator[Step]:
         """One pass in order: what is known of each item before each step."""
         read: Counter[int] = Counter()   # in how many messages that are not the assistant's
         written: set[int] = set()
@@ -237,13 +237,12 @@ class Held:
 
     def shares(self, step: Step, over: bool = False) -> Shares:
         """The shares of a step; `over`: its view is over the window, so all are 0."""
-        if over:
-            return Shares(*(0.0 if numbers else None for numbers in (
-                step.items, step.far, step.far, step.fresh, step.lines, step.far)))
-        return Shares(_share(step.items, self.has), _share(step.far, self.has),
-                      _share(step.far, self.has_in_context), _share(step.fresh, self.has),
-                      _share(step.lines, self.has), _share(step.far, self.can_be_had))
+        def share(numbers: Sequence[int], holds: Callable[[int], bool]) -> float | None:
+            if not numbers:
+                return None
+            return 0.0 if over else sum(map(holds, numbers)) / len(numbers)
 
-
-def _share(numbers: Sequence[int], holds: Callable[[int], bool]) -> float | None:
-    return sum(map(holds, numbers)) / len(numbers) if numbers else None
+        return Shares(recall=share(step.items, self.has), far=share(step.far, self.has),
+                      far_in_context=share(step.far, self.has_in_context),
+                      fresh=share(step.fresh, self.has), lines=share(step.lines, self.has),
+                      reach=share(step.far, self.can_be_had))
