@@ -41,6 +41,18 @@ class TraceTest(unittest.TestCase):
         path.write_text("".join(map(line, records)), encoding="utf-8")
         return [text.removeprefix(f"{path}:") for text in check_file(str(path))]
 
+    def test_a_file_that_cannot_be_read_keeps_nobody_from_the_others(self):
+        """It is named on standard error, and the exit status is 2, also as JSON."""
+        wrong = self.folder / "cut.jsonl"
+        wrong.write_text(REFERENCE.read_text(encoding="utf-8")[:-9], encoding="utf-8")
+        told = "cannot be read (No such file or directory); name a trace or a recorded session\n"
+        for plain in ((), ("--json",)):
+            status, out, err = mini_agent("check", self.folder / "none", wrong, REFERENCE, *plain)
+            self.assertEqual((2, 1), (status, err.count("\n")))
+            self.assertTrue(err.endswith(told))
+            self.assertIn("the last line is cut off", out)
+        self.assertEqual((2, ""), mini_agent("check", self.folder / "none", "--json")[:2])
+
     def test_traces_that_runs_wrote_are_true(self):
         """The reference trace and the shipped ones have nothing wrong."""
         for path in (REFERENCE, *SAMPLES.glob("*.jsonl")):

@@ -260,6 +260,9 @@ class BadInputTest(unittest.TestCase):
         session = SAMPLES / "lesson.jsonl"
         self.assertIn("did you mean published?", self.refused(session, "--policy", "publisht"))
         self.assertIn("did you mean oracle or recall?", self.refused(session, "--policy", "oracel"))
+        for path in ("mine.toml", "./mine", "mine.json.bak"):
+            self.assertIn("a policy file is JSON, and is named NAME.json",
+                          self.refused(session, "--policy", path))
         for window in ("0", "-5", "many", "", "1.5", "٣", "9" * 30):
             with self.subTest(window):
                 self.assertIn("--window", self.refused(session, f"--window={window}"))

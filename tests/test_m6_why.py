@@ -5,15 +5,18 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from mini_agent.compression.view import Entry
 from mini_agent.hostile import escaped
 from mini_agent.lab.look import steps_at
-from mini_agent.lab.steps import views
-from mini_agent.lab.why import explain
+from mini_agent.lab.sessions import left_out, open_sessions
+from mini_agent.lab.steps import Taken, views
+from mini_agent.lab.why import explain, why_lines
 from mini_agent.messages import assistant, call, tool_result, user
-from mini_agent.trace import read_trace
+from mini_agent.trace import Tracer, line, read_trace
 from tests.labs import ROOT, SAMPLES, mini_agent
 
 REFERENCE = ROOT / "traces" / "reference" / "m3-trace.jsonl"
+VALID = ROOT / "tests" / "data" / "sessions" / "valid"
 POINT = "AssertionError: 4750 != 5000"
 
 
@@ -93,8 +96,122 @@ class WhyTest(unittest.TestCase):
         self.assertEqual((None, []), (known["entered"][-1]["first_seen"], known["seen"]))
 
 
+    def test_a_message_that_was_cut_before_it_was_sent_is_told_so(self):
+        """The model has never seen it there: one was aged on arrival, the next one was whole."""
+        known = self.why(REFERENCE, "N170")
+        self.assertEqual([(3, 1, False), (5, 2, True)], [
+            (place["message"], place["first_seen"], place["with_text"])
+            for place in known["entered"][:2]])
+        out = mini_agent("why", REFERENCE, "N170")[1]
+        self.assertIn('{"path": "long_notes.txt"}, first sent at step 1, already without it\n', out)
+
+    def test_what_only_a_summary_says_is_found_there(self):
+        """No message has it, and the model has seen it: with the record that put it there."""
+        status, out, _ = mini_agent("why", REFERENCE, "已折叠 14 条")
+        self.assertEqual(0, status)
+        self.assertRegex(out, r"never said in this session .*\n"
+                              r"  step 9-13 +only in what was put into the window: "
+                              r"rolling_summary \(seq 54, threshold, \d+ -> \d+ tokens\)\n"
+                              r"  now +the model can see it; no message has it\n$")
+        self.assertEqual([], self.why(REFERENCE, "已折叠 14 条")["now"]["log"])
+
+    def test_what_was_put_there_and_taken_away_is_gone_to_the_end(self):
+        """A summary that the next one replaces, and steps in which nothing more happens."""
+        def change(seq, affected, text, covers):
+            return {"seq": seq, "payload": {
+                "step": 0, "strategy": "rolling_summary", "trigger": "threshold",
+                "before_tokens": 9, "after_tokens": 5, "affected_indexes": affected,
+                "entries": [{"at": 1, "message": user(text), "tokens": 1, "stands_for": covers,
+                             "how": "summary"}]}}
+        history = [user("go"), assistant("a"), user("b"), assistant("c")]
+        arrived = [Entry(message, 3, (at,), "verbatim") for at, message in enumerate(history)]
+        steps = [Taken(0, 2, arrived[:2], [change(5, [1], "only here", [1])]),
+                 Taken(1, 3, arrived[2:3], []),
+                 Taken(2, 3, [], [change(9, [1, 2], "other words", [1, 2])]),
+                 Taken(3, 4, arrived[3:], [])]
+        found = explain("only here", steps, history)
+        self.assertEqual([(0, 1, "made", 5), (2, 3, "gone", 9)], [
+            (seen["first"], seen["last"], seen["form"], seen["cause"]["seq"])
+            for seen in found["seen"]])
+        self.assertEqual("now       the model cannot get it back; no message has it",
+                         list(why_lines(found))[-1])
+
+    def test_words_that_stand_there_in_another_spelling_are_named(self):
+        """Capitals, blanks, a broken line, the JSON in which `show` prints a call."""
+        history = [user("go"), assistant("", [call("a", "read", {"path": 'say "hi".txt', "end": 7})]),
+                   tool_result("a", "read", "The Code\nis (x+y)*2,\n用户登\n录失败")]
+        for text, nearly in (("the code is", {"message": 2, "words": "The Code\nis"}),
+                             ("(X + Y) * 2", {"message": 2, "words": "(x+y)*2"}),
+                             ("用户登录", {"message": 2, "words": "用户登\n录"}),
+                             (r'read {"path": "say \"hi\".txt"', {"message": 1, "words": ""})):
+            with self.subTest(text):
+                found = explain(text, [], history)
+                self.assertEqual(([], [nearly]), (found["entered"], found["nearly"]))
+        self.assertEqual([[], []], [explain(text, [], history)["nearly"] for text in (".*", "\n")])
+        self.assertEqual(["nearly    message #2 has 'The Code is'"],
+                         list(why_lines(explain("the code is", [], history)))[1:])
+        self.assertEqual([], explain("The Code", [], history)["nearly"])
+
+    def test_a_log_that_its_own_agent_has_compressed_says_so(self):
+        """Replayed whole, it shows what the model may not have had; so does the trace of it."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        trace = folder / "t.jsonl"
+        log = VALID / "claude_code.jsonl"
+        self.assertEqual(0, mini_agent("convert", log, "--trace", trace)[0])
+        first = read_trace(trace).messages()[0]["content"]
+        marks = [told["step"] for told in read_trace(trace).events("host_compression")]
+        self.assertEqual([3, 4], marks)
+        for path in (log, trace):
+            self.assertEqual(marks, self.why(path, first)["host"])
+            self.assertIn("compressed its own context before step 3, 4, which is not replayed",
+                          mini_agent("why", path, first)[1])
+            self.assertEqual(marks, [int(row[:4]) for row in mini_agent("show", path)[1].splitlines()
+                                     if "the recorded agent compressed its own" in row])
+        self.assertEqual([], self.why(log, first, "--policy", "clip")["host"])
+
+    def test_what_of_a_log_was_not_read_is_named_where_nothing_is_found(self):
+        """Sub-agents, summaries and thinking are in the file, and no part of the session."""
+        log = VALID / "claude_code.jsonl"
+        unread = "unread    not part of the session: " + left_out(open_sessions(log)[0].notes)
+        status, out, _ = mini_agent("why", log, "no such words")
+        self.assertEqual((1, True), (status, out.endswith(f"  {unread}\n")))
+        self.assertEqual(
+            "2 texts of a summary, 1 block of thinking, 3 records of a sub-agent",
+            left_out({"subagent_records": 3, "thinking": 1, "summaries": 2, "images": 4}))
+        self.assertEqual("", left_out({"thinking": "many"}))
+
+
 class ShowTest(unittest.TestCase):
     """`show TRACE --step N --diff`."""
+
+    def test_what_happened_between_the_steps_is_shown(self):
+        """A window that was learned, a failed summary, a retry, an undo, an overflow, a resume;
+        an outcome without gain is no news."""
+        trace = self.enterContext(tempfile.TemporaryDirectory()) + "/t.jsonl"
+        records = []
+        tracer = Tracer(records.append)
+        tracer.event("run_start", format=1, task="t")
+        for step in (0, 1):
+            tracer.event("model_call", step=step, messages=1, tokens=7)
+            for name, payload in (
+                    ("model_retry", {"status": 503, "attempt": 1, "wait": 1}),
+                    ("settings", {"learned_window": 6000}), ("settings", {"policy": "clip"}),
+                    ("compression_skipped", {"strategy": "s", "reason": "no_gain"}),
+                    ("compression_skipped", {"strategy": "s", "reason": "failed", "detail": "no\ntext"}),
+                    ("compression_skipped", {"strategy": "s", "reason": "breaker_open", "failures": 3}),
+                    ("undo", {"seq": 4}), ("stage", {"name": "one"})) if step else ():
+                tracer.event(name, step=step, **payload)
+        tracer.event("resume", step=4)
+        tracer.event("interrupted")
+        Path(trace).write_text("".join(map(line, records)), encoding="utf-8")
+        told = [row[30:] for row in mini_agent("show", trace)[1].splitlines()[3:]]
+        self.assertEqual([
+            "3: 503: asked again",
+            "4: the endpoint has refused it: its window is 6000 tokens",
+            '5: settings {"policy": "clip"}',
+            "7: s failed: no text",
+            "8: 3 summaries in a row have failed: none is tried by itself any more",
+            "9: undo of 4", "10: the stage one ends", "11: resumed", "12: interrupted"], told)
 
     def test_the_views_are_those_that_were_sent(self):
         """As many messages and tokens as each `model_call` of the trace says."""

@@ -114,8 +114,14 @@ def own_policy(name: str) -> Policy:
     for data in POLICIES:
         if data["name"] == name:
             return make_policy(data, "policy")
-    raise UsageError(f"no policy {name!r}", place="policy", value=name,
-                     remedy=nearest(str(name), policy_names()))
+    raise no_policy(name, policy_names(), "policy")
+
+
+def no_policy(name: object, known: Iterable[str], place: str) -> UsageError:
+    """The error for a name that no policy has; a path is told what a policy file is."""
+    remedy = "a policy file is JSON, and is named NAME.json" if set(str(name)) & set("./") else (
+        nearest(str(name), known))
+    return UsageError(f"no policy {name!r}", place=place, value=name, remedy=remedy)
 
 
 def read_policy(path: Path) -> Policy:

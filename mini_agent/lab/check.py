@@ -8,7 +8,7 @@ messages that it made.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -58,6 +58,16 @@ class Told(NamedTuple):
 def check_file(path: str, goes_on: bool = False) -> Iterator[str]:
     """A line for each finding: place, kind, what. Raises `UsageError` for no session."""
     return map(str, findings(path, goes_on))
+
+
+def findings_of(paths: Iterable[str], unread: list[str]) -> Iterator[Told]:
+    """All that is wrong in each file. One that cannot be read keeps nobody from the others:
+    what was wrong with it comes into `unread`."""
+    for path in paths:
+        try:
+            yield from findings(path)
+        except UsageError as error:
+            unread.append(str(error))
 
 
 def findings(path: str, goes_on: bool = False, seen: set[str] | None = None) -> Iterator[Told]:

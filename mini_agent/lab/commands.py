@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..errors import DONE, FAILED, UsageError
+from ..errors import DONE, FAILED, WRONG_USE, UsageError
 
 SHOWN = 30  # blanks before what goes on of a row of `show`
 Add = Callable[..., argparse.ArgumentParser]  # cli.add_command
@@ -146,7 +146,7 @@ def _add_why(commands: Any, add: Add) -> None:
 def _why(options: argparse.Namespace) -> int:
     from ..columns import write_rows
     from ..hostile import escaped
-    from .look import steps_at
+    from .look import steps_at, unread_at
     from .why import explain, why_lines
 
     if not options.text:
@@ -156,19 +156,22 @@ def _why(options: argparse.Namespace) -> int:
     for at, (name, steps, history) in enumerate(steps_at(
             options.trace, options.policy, options.window, options.workspace)):
         explained = explain(options.text, steps, history)
-        if at and not explained["entered"]:
+        seen = explained["entered"] or explained["seen"]
+        if at and not seen:
             continue  # one of many sessions, and not the one that was asked for
-        found = found or bool(explained["entered"])
+        found = found or bool(seen)
         if options.json:
             print(json.dumps({"session": name, **explained}, ensure_ascii=False))
             continue
         print(f"{escaped(name)}: {options.text!r}")
         write_rows((f"  {line}" for line in why_lines(explained)), sys.stdout, 12, options.plain)
         number = name.rpartition("#")[2]
-        if at and number.isdecimal():  # a sub-agent: who sent it can ask for it
+        if at and number.isdecimal() and explained["entered"]:  # a sub-agent: who sent it can ask for it
             write_rows([f"  above     read_child(child={number}, message="
                         f"{explained['entered'][-1]['message']}) gives it to the parent"],
                        sys.stdout, 12, options.plain)
+    if not found and not options.json and (unread := unread_at(options.trace)):
+        write_rows([f"  unread    not part of the session: {unread}"], sys.stdout, 12, options.plain)
     return DONE if found else FAILED
 
 
@@ -184,18 +187,22 @@ def _add_check(commands: Any, add: Add) -> None:
 
 def _check(options: argparse.Namespace) -> int:
     from ..columns import write_rows
-    from .check import findings
+    from .check import findings_of
 
-    found = (told for path in options.files for told in findings(path))
+    unread: list[str] = []
+    found = findings_of(options.files, unread)
     if options.json:
         told = [one._asdict() for one in found]
-        print(json.dumps(told, ensure_ascii=False))
-        return FAILED if told else DONE
-    status = DONE
-    for one in found:
-        write_rows([str(one)], sys.stdout, plain=options.plain)
-        status = FAILED
-    return status
+        if len(unread) < len(options.files):
+            print(json.dumps(told, ensure_ascii=False))
+        status = FAILED if told else DONE
+    else:
+        status = DONE
+        for one in found:
+            write_rows([str(one)], sys.stdout, plain=options.plain)
+            status = FAILED
+    write_rows((f"mini-agent: {text}" for text in unread), sys.stderr)
+    return WRONG_USE if unread else status
 
 
 def _add_convert(commands: Any, add: Add) -> None:

@@ -28,7 +28,7 @@ from .pagesize import with_changes_that_fit
 from .processes import Errand, side_by_side
 from .recording import Recording
 from .replay import Trial, replay
-from .sessions import LogSession, open_sessions
+from .sessions import LogSession, left_out, open_sessions
 from .sources import Source
 from .taskrun import run_in_copy
 
@@ -180,6 +180,8 @@ def notes_of(session: LogSession, recording: Recording) -> list[str]:
         times = number_of(len(session.host_compressions), "time")
         notes.append(f"the recorded agent compressed its own context {times}: what it dropped "
                      "is in the history here")
+    if unread := left_out(session.notes):
+        notes.append(f"no part of the history, and in no number: {unread}")
     if held_back := session.notes.get("commands_not_run"):
         notes.append(f"not run: {number_of(held_back, 'command')} of this task file; name the file "
                      "and --workspace if you trust it")

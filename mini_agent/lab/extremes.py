@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ..compression.policies import Policy, Rung, find_policy, nearest, policy_names
+from ..compression.policies import Policy, Rung, find_policy, no_policy, policy_names
 from ..compression.scene import Scene
 from ..compression.view import Change, View, stood_for, tokens_of
-from ..errors import UsageError
 from ..messages import groups, user
 from .recording import Recording
 from .variants import GRID, VARIANTS, variant
@@ -131,5 +130,4 @@ def check_names(names: Sequence[str]) -> None:
         if name.endswith(".json"):
             find_policy(name)  # what is wrong in the file is said before anything runs
         elif name not in known:
-            raise UsageError(f"no policy {name!r}", place="--policy", value=name,
-                             remedy=nearest(name, known))
+            raise no_policy(name, known, "--policy")

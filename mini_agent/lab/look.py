@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -15,7 +16,7 @@ from ..tokens import Estimator, estimator
 from ..trace import Trace, parse_record, read_trace
 from .extremes import lab_policy
 from .recording import Recording
-from .sessions import open_sessions
+from .sessions import left_out, open_sessions
 from .steps import Taken, steps_of_replay, steps_of_trace
 from .taskrun import run_in_copy
 
@@ -28,7 +29,8 @@ def steps_at(path: str, policy: str = "", window: str = "32k",
     """(name, steps, history) of each session in a file, and those `below` a trace.
 
     A trace shows what its run sent; with a policy, and for any other log, the session
-    is replayed (under `none` if no policy is named).
+    is replayed (under `none` if no policy is named, and then with the marks of what the
+    recorded agent had compressed itself).
     """
     name, path = Path(path).name, str(find_trace(path))
     if not policy and is_trace(path):
@@ -40,8 +42,20 @@ def steps_at(path: str, policy: str = "", window: str = "32k",
     for session in open_sessions(path, partial(run_in_copy, workspace=workspace)):
         recording = Recording(session.name, session.format, session.messages, estimator(),
                               session.acts)
+        marks = () if policy else (mark.at for mark in session.host_compressions)
         yield session.name, steps_of_replay(
-            recording, lab_policy(policy or "none", recording), window_tokens(window)), session.messages
+            recording, lab_policy(policy or "none", recording), window_tokens(window),
+            marks), session.messages
+
+
+def unread_at(path: str) -> str:
+    """What of a log is no part of its history, in words; "" for nothing."""
+    path = str(find_trace(path))
+    if is_trace(path):
+        start = next(read_trace(Path(path)).events("run_start"), {})
+        return left_out(notes) if isinstance(notes := start.get("notes"), dict) else ""
+    sessions = open_sessions(path, run_in_copy)
+    return left_out(sum((Counter(session.notes) for session in sessions), Counter[str]()))
 
 
 def counted_by(trace: Trace) -> Estimator:

@@ -19,6 +19,7 @@ from ..hostile import escaped
 from ..messages import arguments_text, calls_of
 from ..rhythm import number_ranges, rows
 from ..trace import Trace
+from .happened import happened
 from .look import steps_at
 from .steps import Taken, views
 
@@ -27,7 +28,8 @@ _CHILD = ("child", "status", "steps", "peak_tokens", "sent_tokens")
 
 
 def show_trace(trace: Trace, place: str) -> Iterator[str]:
-    """The lines about a whole run: one row per step, with its compressions and sub-agents.
+    """The lines about a whole run: one row per step, with its compressions and sub-agents, and
+    what else happened before the next one.
 
     Raises `TraceError` for a record without what its kind has to have.
     """
@@ -36,9 +38,13 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
         yield f"task {start.get('task', '')} {policy}".rstrip()
     yield "step  before      sent        what happened"
     children = list(trace.events("subagent_end"))
+    news = list(happened(trace.records))
     for row in rows(trace.records):
-        told = [f"{change.seq}: {change.strategy} [{number_ranges(change.affected)}]"
-                for change in row.compressions]
+        told = [f"{seq}: {words}" for seq, words in sorted(
+            [(change.seq, f"{change.strategy} [{number_ranges(change.affected)}]")
+             for change in row.compressions]
+            + [(seq, words) for step, seq, words in news if step <= row.step])]
+        news = [one for one in news if one[0] > row.step]
         before, sent = (f"{tokens} ({messages})" if tokens or not messages else f"({messages})"
                         for tokens, messages in ((row.before, row.before_messages),
                                                  (row.sent, row.messages)))  # or not counted
@@ -47,6 +53,8 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
             child, status, steps, peak, total = (end.get(key, "?") for key in _CHILD)
             yield (f"      sub-agent {child} {status}: {number_of(steps, 'step')}, "
                    f"{number_of(peak, 'token')} at most, {total} in all: {place}#{child}")
+    for step, seq, words in news:
+        yield from _row(f"{step:>4}{'':<26}", [f"{seq}: {words}"])
     for end in trace.events("run_end"):
         yield f"ended at step {end.get('step')}: {end.get('reason')}"
 
@@ -66,7 +74,8 @@ def show_steps(path: str, policy: str, window: str, workspace: str) -> Iterator[
         for taken, view in views(steps):
             sent = f"{view.tokens} ({len(view)})"
             yield from _row(f"{taken.step:>4}  {sent:<12}",
-                            [_told(record["payload"]) for record in taken.changes])
+                            [*("the recorded agent compressed its own context",) * taken.host,
+                             *(_told(record["payload"]) for record in taken.changes)])
 
 
 def show_step(path: str, step: int | None, diff: bool, policy: str = "", window: str = "32k",

@@ -22,20 +22,22 @@ from .replay import Moment, Trial, replay
 class Taken:
     """One model call: its step, `history` messages said before it, the entries that
     `arrived` since the last call, the records of the changes since then, and the tokens
-    `sent`, tool declarations too (0 where nobody has counted them)."""
+    `sent`, tool declarations too (0 where nobody has counted them). `host`: another agent,
+    whose log this is, had compressed its own context since then."""
 
     step: int
     history: int
     arrived: Sequence[Entry]
     changes: Sequence[Record]
     sent: int = 0
+    host: bool = False
 
 
 def steps_of_trace(records: Sequence[Record], estimate: Estimator) -> Iterator[Taken]:
     """The model calls of a trace. Raises `TraceError` where a change does not fit."""
     arrived: list[Entry] = []
     changes: list[Record] = []
-    size = 0
+    size, host = 0, False
     for record, view in rebuild(records, estimate):
         if record["type"] == "message":
             arrived.append(view[-1])
@@ -44,8 +46,10 @@ def steps_of_trace(records: Sequence[Record], estimate: Estimator) -> Iterator[T
             changes.append(record)
         elif record["event"] == "model_call":
             call = record["payload"]
-            yield Taken(call["step"], size, arrived, changes, call.get("tokens") or 0)
-            arrived, changes = [], []
+            yield Taken(call["step"], size, arrived, changes, call.get("tokens") or 0, host)
+            arrived, changes, host = [], [], False
+        elif record["event"] == "host_compression":
+            host = True
 
 
 def views(steps: Iterable[Taken]) -> Iterator[tuple[Taken, View]]:
@@ -59,13 +63,18 @@ def views(steps: Iterable[Taken]) -> Iterator[tuple[Taken, View]]:
         yield taken, view
 
 
-def steps_of_replay(recording: Recording, policy: Policy, window: int) -> list[Taken]:
-    """The model calls of a recorded session under a policy at a window."""
+def steps_of_replay(recording: Recording, policy: Policy, window: int,
+                    marks: Iterable[int] = ()) -> list[Taken]:
+    """The model calls of a recorded session under a policy at a window; `marks` are how many
+    messages it had each time its own agent compressed it."""
     taken: list[Taken] = []
+    waiting = sorted(marks)
 
     def note(moment: Moment) -> None:
         changes = [record for record in moment.records if "entries" in record["payload"]]
-        taken.append(Taken(moment.step, moment.at, moment.arrived, changes))
+        come = [at for at in waiting if at <= moment.at]
+        del waiting[:len(come)]
+        taken.append(Taken(moment.step, moment.at, moment.arrived, changes, host=bool(come)))
 
     replay(recording, [Trial(recording, policy, window, [note])])
     return taken

@@ -18,6 +18,7 @@ from ..hostile import one_line
 from ..messages import Message, arguments_text, text_of
 from ..trace import Record
 from .facts import state_of
+from .nearly import nearly_said
 from .steps import Taken
 
 SHOWN = 5  # messages that are named one by one
@@ -38,7 +39,8 @@ class Sight:
 
 def sights(text: str, steps: Iterable[Taken],
            history: Sequence[Message]) -> tuple[list[Sight], View]:
-    """The forms in which `text` was seen, step after step, and the last view."""
+    """The forms in which `text` was seen, step after step, "" before it was there, and the
+    last view."""
     where = [index for index, message in enumerate(history) if text in text_of(message)]
     found: list[Sight] = []
     view = View()
@@ -49,22 +51,27 @@ def sights(text: str, steps: Iterable[Taken],
         cause = None
         for record in taken.changes:
             change = from_payload(record["payload"])
-            if any(text in text_of(view[at].message) for at in change.affected):
+            touched = [view[at] for at in change.affected]
+            if any(text in text_of(entry.message)
+                   for entry in (*touched, *(entry for _, entry in change.inserts))):
                 cause = record
             view = apply(view, change)
         if came or taken.changes or not found:
             holders = {index for index in where if index < taken.history}
             sight = _look(text, view, holders, taken.step, cause)
+            if not sight.form and found and found[-1].form:
+                sight.form = "gone"
             if not found or (sight.form, sight.at) != (found[-1].form, found[-1].at):
                 found.append(sight)
         found[-1].last = taken.step
-    return [sight for sight in found if sight.form], view
+    return found, view
 
 
 def _look(text: str, view: View, holders: set[int], step: int, cause: Record | None) -> Sight:
-    """How the text stands in a view: the form, and the history messages it stands for."""
-    form = state_of(text, view, holders)
+    """How the text stands in a view: the form, and the history messages it stands for. What
+    no message has said yet can be there all the same, in a summary or attached: `made`."""
     entries = [entry for entry in view.entries if text in text_of(entry.message)]
+    form = state_of(text, view, holders) or ("made" if entries else "")
     if form == "verbatim" and all(entry.how != "verbatim" for entry in entries):
         form = "shortened"
     at = sorted(index for entry in entries for index in entry.stands_for if index in holders)
@@ -72,19 +79,29 @@ def _look(text: str, view: View, holders: set[int], step: int, cause: Record | N
 
 
 def explain(text: str, steps: Iterable[Taken], history: Sequence[Message]) -> dict[str, Any]:
-    """All that `why` knows of a text, as plain JSON: `entered`, `seen`, `now`."""
+    """All that `why` knows of a text, as plain JSON: `entered`, `seen`, `now`; `nearly`, where
+    it was never said; `host`, the steps before which a recorded agent had compressed."""
     taken = list(steps)
-    found, last = sights(text, taken, history)
+    sighted, last = sights(text, taken, history)
+    found = [sight for sight in sighted if sight.form]
     holders = [index for index, message in enumerate(history) if text in text_of(message)]
-    entered = [{"message": index, **_origin(history, index)} for index in holders]
-    for place in entered:
-        place["first_seen"] = next((step.step for step in taken
-                                    if step.history > place["message"]), None)
+    entered = [{"message": index, **_origin(history, index), **_first_seen(index, taken, found)}
+               for index in holders]
     return {"text": text, "entered": entered,
+            "nearly": [] if holders else nearly_said(text, history),
             "seen": [{"first": sight.first, "last": sight.last, "form": sight.form,
                       "messages": sight.at, "cause": _cause(sight.cause)} for sight in found],
+            "host": [step.step for step in taken if step.host],
             "now": {"form": found[-1].form if found else "", **_way_back(
                 holders, last)}}
+
+
+def _first_seen(index: int, taken: Sequence[Taken], found: Sequence[Sight]) -> dict[str, Any]:
+    """The step whose request first had a message, None for none, and whether the text was in
+    it still: a message can be cut before it is sent for the first time."""
+    first = next((step.step for step in taken if step.history > index), None)
+    return {"first_seen": first, "with_text": first is not None and any(
+        sight.first <= first <= sight.last and index in sight.at for sight in found)}
 
 
 def _origin(history: Sequence[Message], index: int) -> dict[str, Any]:
@@ -114,24 +131,41 @@ def _way_back(holders: Sequence[int], view: View) -> dict[str, Any]:
 
 def why_lines(found: dict[str, Any]) -> Iterator[str]:
     """An explanation in words, one line per fact."""
-    entered = found["entered"]
-    if not entered:
-        yield "it was never said in this session (capitals and blanks have to be as they were)"
-        return
-    for place in entered[:SHOWN]:
-        arguments = one_line(place["arguments"], ARGUMENT_CHARS)
-        source = place["tool"] and f" of {place['tool']} {arguments}"
-        seen = place["first_seen"]
-        yield (f"entered   message #{place['message']}, {place['role']}{source}, " + (
-            f"first sent at step {seen}" if seen is not None else "never sent"))
-    if len(entered) > SHOWN:
-        more = number_of(len(entered) - SHOWN, "more message")
-        yield f"          and {more}, the last is #{entered[-1]['message']}"
+    yield from _entered(found["entered"]) if found["entered"] else _never_said(found)
     for sight in found["seen"]:
         steps = f"{sight['first']}" if sight["first"] == sight["last"] else (
             f"{sight['first']}-{sight['last']}")
         yield f"step {steps:10}{_form(sight)}{_because(sight['cause'])}"
-    yield f"now       {_now(found['now'])}"
+    if found["entered"] or found["seen"]:
+        yield f"now       {_now(found['now'])}"
+    if found["seen"] and found["host"]:
+        steps = ", ".join(map(str, found["host"]))
+        yield (f"but       the recorded agent compressed its own context before step {steps}, which "
+               "is not replayed: from then on it may not have had this")
+
+
+def _entered(entered: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for place in entered[:SHOWN]:
+        arguments = one_line(place["arguments"], ARGUMENT_CHARS)
+        source = place["tool"] and f" of {place['tool']} {arguments}"
+        seen = place["first_seen"]
+        cut = "" if place["with_text"] else ", already without it"
+        yield (f"entered   message #{place['message']}, {place['role']}{source}, " + (
+            f"first sent at step {seen}{cut}" if seen is not None else "never sent"))
+    if len(entered) > SHOWN:
+        more = number_of(len(entered) - SHOWN, "more message")
+        yield f"          and {more}, the last is #{entered[-1]['message']}"
+
+
+def _never_said(found: dict[str, Any]) -> Iterator[str]:
+    """No message has it; where it nearly stands."""
+    yield "it was never said in this session (capitals and blanks have to be as they were)"
+    for place in found["nearly"][:SHOWN]:
+        words = (f"has {one_line(place['words'], ARGUMENT_CHARS)!r}" if place["words"]
+                 else "has it in a call, as JSON")
+        yield f"nearly    message #{place['message']} {words}"
+    if len(found["nearly"]) > SHOWN:
+        yield f"          and {number_of(len(found['nearly']) - SHOWN, 'more message')}"
 
 
 def _form(sight: dict[str, Any]) -> str:
@@ -139,6 +173,7 @@ def _form(sight: dict[str, Any]) -> str:
     more = "" if len(sight["messages"]) <= SHOWN else f" and {len(sight['messages']) - SHOWN} more"
     return {"verbatim": f"verbatim in {named}{more}", "shortened": f"in a shortened {named}{more}",
             "summary": "only in a summary", "handle": "not there, behind a handle",
+            "made": "only in what was put into the window",
             "gone": "gone"}[sight["form"]]
 
 
@@ -151,9 +186,9 @@ def _because(cause: dict[str, Any] | None) -> str:
 
 def _now(now: dict[str, Any]) -> str:
     ways = []
-    if now["form"] in ("verbatim", "shortened", "summary"):
+    if now["form"] in ("verbatim", "shortened", "summary", "made"):
         ways.append("the model can see it")
     if now["handles"]:
         ways.append(f"read_result(handle={now['handles'][-1]}) gives it back")
-    return "; ".join([*(ways or ["the model cannot get it back"]),
-                      f"message #{now['log'][-1]} of the log has it"])
+    log = f"message #{now['log'][-1]} of the log has it" if now["log"] else "no message has it"
+    return "; ".join([*(ways or ["the model cannot get it back"]), log])

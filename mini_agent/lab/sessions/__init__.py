@@ -19,7 +19,7 @@ from ...subagents.trails import children_of, find_trace
 from .anthropic import Anthropic
 from .atif import Atif
 from .base import (
-    HostCompression, LogSession, LogSize, Mended, Reader, Unreadable, total_counts)
+    HostCompression, LogSession, LogSize, Mended, Reader, Unreadable, left_out, total_counts)
 from .claude_code import ClaudeCode
 from .codex import Codex
 from .copilot import Copilot
@@ -35,7 +35,7 @@ from .task_file import TaskFile
 from .trace_file import OwnTrace
 
 __all__ = ["READERS", "Document", "HostCompression", "LogSession", "LogSize", "Reader", "Unreadable",
-           "open_sessions", "total_counts"]
+           "left_out", "open_sessions", "total_counts"]
 
 READERS: tuple[Reader, ...] = (  # the most specific first; the first that detects reads
     TaskFile(), OwnTrace(), ClaudeCode(), Codex(), Copilot(), Pi(), OpenCode(), SweAgent(),
@@ -66,7 +66,7 @@ def open_sessions(path: str | Path,
     if not sessions:
         broken = "".join(f", {len(document.unreadable)} unreadable, the first in line "
                          f"{first.line}: {first.what}" for first in document.unreadable[:1])
-        raise UsageError(f"a {reader.name} file without messages{broken}", place=str(path),
+        raise UsageError(f"no message is in this {reader.name} file{broken}", place=str(path),
                          value=0, remedy="give a recorded session")
     sessions[0].unreadable = sorted(document.unreadable, key=lambda lost: lost.line)
     if document.bad_lines:

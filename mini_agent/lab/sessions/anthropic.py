@@ -3,8 +3,8 @@
 - a list of `{role, content}` with content blocks, alone or as a request body with
   `system` and `tools`; Cline's `api_conversation_history.json`, its results in text;
 - claude-trace: calls `{request, response}` in order. Each request repeats the history,
-  so only what is new in it is taken; calls without tools (titles, topics) are not of the
-  conversation. A call that asks for a summary is the host's compression: its answer is
+  so only what is new in it is taken; calls without tools (titles, topics), where others
+  have some, are not of the conversation. A call that asks for a summary is the host's compression: its answer is
   left out, and so is "This session is being continued" in the request behind it;
 - claude.ai/code: `{loglines: [Claude Code records]}`.
 """
@@ -151,8 +151,9 @@ def _recorded(document: Document) -> LogSession:
     calls = [(_request(value), dict_of(value["response"]))
              for value in document.objects() if _request(value)]
     wire = _Wire(log)
+    told = any(request.get("tools") for request, _ in calls)  # else none says what is beside it
     for request, response in calls:
-        if request.get("tools") or len(calls) == 1:
+        if request.get("tools") or not told:
             wire.call(request, dict_of(response.get("body")) or response)
         else:
             log.notes["side_calls"] += 1

@@ -8,10 +8,11 @@ are left alone. History is file order: a turn that the user rewound stays in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ...columns import number_of
 from ...compression.pins import KINDS as PIN_KINDS
 from ...messages import Message
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 MISSING_RESULT = "MISSING_RESULT"
 KINDS = ("summary", "clearing", "truncation", "reset")  # of a host's compression
+_LEFT_OUT = {"summaries": ("text", "of a summary"), "thinking": ("block", "of thinking"),
+             "subagent_records": ("record", "of a sub-agent"),
+             "side_calls": ("call", "of another conversation")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,12 @@ class LogSession:
     def counts(self) -> dict[str, int]:
         """The figures of the log itself, by name (see `LogSize`)."""
         return asdict(self.seen)
+
+
+def left_out(notes: Mapping[str, Any]) -> str:
+    """What a log has that is not in the history made of it, in words; "" for nothing."""
+    return ", ".join(f"{number_of(notes[name], noun)} {rest}"
+                     for name, (noun, rest) in _LEFT_OUT.items() if type(notes.get(name)) is int)
 
 
 class Reader(Protocol):

@@ -25,6 +25,7 @@ from .base import Unreadable
 
 HEAD_VALUES = 200      # as many values are looked at to find the format
 _BLANK = re.compile(r"[ \t\r\n]*")
+_GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _REPLACED = "\ufffd".encode()
 
@@ -86,8 +87,9 @@ class Document:
                              remedy="give a recorded session")
         if document.value is None and not any(
                 isinstance(value, (dict, list)) for value in document.head):
+            packed = " (gunzip unpacks it)" if data.startswith(_GZIP) else ""
             raise UsageError(document._foreign(), place=place,
-                             remedy="give a recorded session in JSON or JSON lines")
+                             remedy=f"give a recorded session in JSON or JSON lines{packed}")
         return document
 
     def _foreign(self) -> str:

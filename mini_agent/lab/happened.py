@@ -1,0 +1,66 @@
+"""Milestone 6: what happened in a run beside its requests and its compressions.
+
+A window that its endpoint named, a strategy that failed, a retry, an undo, an end of a
+stage, a resume: who asks what a run did has to see these between its steps. What is left
+out: outcomes without gain, of which there are many and each is no news.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ..chat.narrator import TOLD
+from ..columns import number_of
+from ..hostile import one_line
+from ..trace import Record
+
+DETAIL = 120  # characters of what a record says beside
+Payload = Mapping[str, Any]
+
+
+def happened(records: Iterable[Record]) -> Iterator[tuple[int, int, str]]:
+    """(step, seq, words) of each such record, in order; a record without a step is of the
+    step before it."""
+    step = 0
+    for record in records:
+        payload = record.get("payload", {})
+        step = payload["step"] if type(payload.get("step")) is int else step
+        words = _words(record.get("event", ""), payload)
+        if words:
+            yield step, record["seq"], words
+
+
+def _words(event: str, payload: Payload) -> str:
+    """One record in words, "" for one that is told elsewhere or is no news."""
+    if event == "settings":
+        return _settings(payload)
+    if event == "compression_skipped" and payload.get("reason") == "breaker_open":
+        return _line(f"{payload.get('failures')} summaries in a row have failed: none is tried by "
+                     "itself any more")
+    if event == "compression_skipped" and payload.get("reason") in TOLD:
+        detail = payload.get("detail", "")
+        return _line(f"{payload.get('strategy')} {payload['reason']}" + f": {detail}" * bool(detail))
+    if event == "context_overflow":
+        return (f"nothing more can be moved: {number_of(payload.get('tokens'), 'token')}, over "
+                f"{payload.get('hard')}")
+    return _line({
+        "model_retry": f"{payload.get('status')}: asked again",
+        "undo": f"undo of {payload.get('seq')}",
+        "stage": f"the stage {payload.get('name')} ends",
+        "resume": "resumed", "interrupted": "interrupted",
+        "host_compression": "the recorded agent compressed its own context",
+    }.get(event, ""))
+
+
+def _settings(payload: Payload) -> str:
+    window = payload.get("learned_window")
+    if type(window) is int:
+        return f"the endpoint has refused it: its window is {number_of(window, 'token')}"
+    said = {name: value for name, value in payload.items() if name != "step"}
+    return _line(f"settings {json.dumps(said, ensure_ascii=False)}")
+
+
+def _line(text: str) -> str:
+    return one_line(text, DETAIL)
