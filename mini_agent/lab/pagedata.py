@@ -58,7 +58,7 @@ and no entry of it stands for is `dropped`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..messages import Message, arguments_text, calls_of, groups
@@ -73,11 +73,11 @@ GRID = (4, 5, 6, 7, 10, 12)  # eighths of a window, at which the page shows it t
 
 
 def grid(windows: Sequence[int]) -> tuple[int, ...]:
-    """The further windows of a page: some around the one that was asked for."""
+    """The further windows of a page: some around the only one that was asked for."""
     if len(windows) > 1:
         return ()
-    return tuple(window * eighths // 8 for window in windows for eighths in GRID
-                 if window * eighths // 8 > 0)
+    sizes = [windows[0] * eighths // 8 for eighths in GRID]
+    return tuple(size for size in sizes if size > 0)
 
 
 class Film:
@@ -110,8 +110,8 @@ class Film:
             layer["changes"] += 1
             layer["saved"] += payload["before_tokens"] - payload["after_tokens"]
         elif record["event"] == "model_summarize":
-            self._layer(self._changes[-1]["strategy"] if self._changes else "summary")[
-                "spent"] += self._tally.summary_cost(payload)
+            asked_by = self._changes[-1]["strategy"] if self._changes else "summary"
+            self._layer(asked_by)["spent"] += self._tally.summary_cost(payload)
 
     def _layer(self, name: str) -> Data:
         return self._layers.setdefault(name, {"changes": 0, "saved": 0, "spent": 0})
@@ -119,11 +119,11 @@ class Film:
     def data(self) -> Data:
         """One of the `runs` of a session."""
         policy, budget = self._trial.policy, self._trial.budget
-        limits = (budget.soft, budget.hard) if budget.window else (None, None)
-        return {"policy": policy.name, "window": self._trial.size, "soft": limits[0],
-                "hard": limits[1], "about": policy.about, "source": policy.source,
-                "breaks": list(policy.breaks), "tokens": self._tokens, "prefix": self._prefix,
-                "over": self._over, "missing": self._missing, "changes": self._changes,
+        soft, hard = (budget.soft, budget.hard) if budget.window else (None, None)
+        return {"policy": policy.name, "window": self._trial.size, "soft": soft, "hard": hard,
+                "about": policy.about, "source": policy.source, "breaks": list(policy.breaks),
+                "tokens": self._tokens, "prefix": self._prefix, "over": self._over,
+                "missing": self._missing, "changes": self._changes,
                 "layers": dict(sorted(self._layers.items())),
                 "facts": {probe.fact: [list(state) for state in probe.states]
                           for probe in self._tally.probes}}
@@ -158,24 +158,41 @@ def page_session(recording: Recording, films: Sequence[Film], windows: Sequence[
 
 def _history(recording: Recording) -> list[Data]:
     cut = cut_for(len(message["content"]) for message in recording.messages)
-    step_of: list[int] = []
-    for step, call in enumerate(recording.calls):
-        step_of.extend([step] * (call.stop - len(step_of)))
-    step_of.extend([max(0, len(recording.calls) - 1)] * (len(recording.messages) - len(step_of)))
     group_of = [group.start for group in groups(recording.messages) for _ in group]
     return [{"step": step, **_message(message, cut), "tokens": tokens,
              "lines": len(rows_of(message["content"])),
              "error": message.get("error", {}).get("code", ""), "group": group}
             for step, message, tokens, group in zip(
-                step_of, recording.messages, recording.tokens, group_of)]
+                _step_of_each(recording), recording.messages, recording.tokens, group_of)]
 
 
-def page_data(command: str, name: str, facts: Sequence[str], results: Sequence[Data]) -> Data:
-    """All that the page gets.
+def _step_of_each(recording: Recording) -> Iterator[int]:
+    """The step of each message; what follows the last call belongs to that."""
+    last = len(recording.calls) - 1
+    step = 0
+    for index in range(len(recording.messages)):
+        if step < last and index >= recording.calls[step].stop:
+            step += 1
+        yield step
 
-    Each session has its part of `SESSIONS` characters; over it, windows that were not asked
-    for are left out, and a session that even then has no room is only in the table. `name`
-    is that of the estimator, `results` what `compare.result_of` makes.
+
+def page_data(command: str, estimator: str, facts: Sequence[str],
+              results: Sequence[Data]) -> Data:
+    """All that the page gets; `results` are what `compare.result_of` makes."""
+    names = [result["session"] for result in results]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    shown, notes = _sessions_that_fit(results)
+    return {"title": ", ".join(names[:3]) + more, "command": command, "estimator": estimator,
+            "rows": [row for result in results for row in result["rows"]],
+            "summary": summarise(results) if len(results) > 1 else [],
+            "facts": list(facts), "notes": notes, "sessions": shown}
+
+
+def _sessions_that_fit(results: Sequence[Data]) -> tuple[list[Data], list[str]]:
+    """(the sessions in `SESSIONS` characters, a note on each that is left out).
+
+    Each has an equal part of what is left. Over it, windows that were not asked for are
+    left out; a session that even then has no room is only in the table.
     """
     room = SESSIONS
     shown: list[Data] = []
@@ -190,9 +207,4 @@ def page_data(command: str, name: str, facts: Sequence[str], results: Sequence[D
             continue
         room -= size
         shown.append(page)
-    rows = [row for result in results for row in result["rows"]]
-    return {"title": ", ".join(result["session"] for result in results[:3]) + (
-                f" and {len(results) - 3} more" if len(results) > 3 else ""),
-            "command": command, "estimator": name, "rows": rows,
-            "summary": summarise(results) if len(results) > 1 else [],
-            "facts": list(facts), "notes": notes, "sessions": shown}
+    return shown, notes

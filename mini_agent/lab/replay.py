@@ -138,11 +138,13 @@ class Walk:
     def _tell(self, step: int, at: int, before: View, over: bool) -> None:
         """What the step was, which had begun with this view."""
         after = self._window.view
-        moment = Moment(step, at, after, before.entries[self._length:],
-                        list(self._gone.values()), list(self._made.values()), after.tokens,
-                        self._tokens if after is before else self._prefix(before, after),
-                        self._tokens, over or after.tokens > self._trial.size, self._records,
-                        self._broken)
+        moment = Moment(
+            step=step, at=at, view=after, arrived=before.entries[self._length:],
+            gone=list(self._gone.values()), made=list(self._made.values()),
+            sent=after.tokens, before=self._tokens,
+            prefix=self._tokens if after is before else self._prefix(before, after),
+            over=over or after.tokens > self._trial.size,
+            records=self._records, broken=self._broken)
         for observe in self._trial.observers:
             observe(moment)
         self._length = self._touched = len(after)

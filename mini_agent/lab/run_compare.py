@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from ..columns import WIDTH, columns_of, hung, number_of, write_rows
 from ..compression.budget import windows_of
@@ -33,40 +33,57 @@ from .tables import as_csv, as_json, fact_lines, missed_lines, session_table, su
 from .verdict import verdicts
 
 
+class Compared(NamedTuple):
+    """What was compared, how, and what came of it; of a comparison that was interrupted the
+    results so far."""
+
+    paths: Sequence[str]
+    plan: Plan
+    results: Sequence[Result]
+    interrupted: bool = False
+
+
 def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     """Exit status 0, 1 (a bound is broken), 2 (a file could not be read) or 130."""
     bounds = _bounds(options)
-    paths, plan, results, interrupted = (
-        (*merge_shares(options.merge), False) if options.merge else _work(options, bounds, err))
-    bounds.check(plan.facts, plan.evidence)  # of shares this is known only now
+    done = Compared(*merge_shares(options.merge)) if options.merge else (
+        _compared(options, bounds, err))
+    bounds.check(done.plan.facts, done.plan.evidence)  # of shares this is known only now
     if options.shard:
-        out.write(share_text(options.shard, paths, plan, results, interrupted))
-        return INTERRUPTED if interrupted else DONE
-    good = [result for result in results if "rows" in result]
-    if options.html and options.merge and not plan.page:
+        out.write(share_text(options.shard, *done))
+        return INTERRUPTED if done.interrupted else DONE
+    if options.html and not done.plan.page:
         raise UsageError("these shares have nothing for a page", place="--html",
                          remedy="give --html to the calls with --shard as well")
-    wrong = _tell_faults(results, err)
-    if not good and not interrupted:
-        if not wrong:
-            raise UsageError("there is no session in it", place=" ".join(paths),
-                             remedy="name a recorded session or a folder of them")
-        return WRONG_USE
-    _print(options, plan, good, out)
+    return _report(options, bounds, done, out, err)
+
+
+def _report(options: argparse.Namespace, bounds: Bounds, done: Compared, out: TextIO,
+            err: TextIO) -> int:
+    """All that is printed and written; the exit status."""
+    unreadable = _tell_faults(done.results, err)
+    good = [result for result in done.results if "rows" in result]
+    if not good and not done.interrupted:
+        if unreadable:
+            return WRONG_USE
+        raise UsageError("there is no session in it", place=" ".join(done.paths),
+                         remedy="name a recorded session or a folder of them")
+    _print(options, done.plan, good, out)
     if options.html:
-        _write_page(Path(options.html), paths, plan, good, err)
+        _write_page(Path(options.html), done.paths, done.plan, good, err)
     broken = list(bounds.broken([row for result in good for row in result["rows"]],
-                                plan.policies))
+                                done.plan.policies))
     write_rows((f"mini-agent: {text}" for text in broken), err)
-    if interrupted:
+    if done.interrupted:
         err.write(f"mini-agent: interrupted after {number_of(len(good), 'session')}\n")
         return INTERRUPTED
-    return WRONG_USE if wrong else FAILED if broken else DONE
+    if unreadable:
+        return WRONG_USE
+    return FAILED if broken else DONE
 
 
-def _work(options: argparse.Namespace, bounds: Bounds,
-          err: TextIO) -> tuple[list[str], Plan, list[Result], bool]:
-    """Paths, plan, results so far, and whether an interrupt came."""
+def _compared(options: argparse.Namespace, bounds: Bounds, err: TextIO) -> Compared:
+    """The comparison that the options ask for. Raises `UsageError`."""
     if not options.sessions:
         raise UsageError("there is no session to compare", place="SESSION",
                          remedy="name a recorded session or a folder of them")
@@ -85,7 +102,7 @@ def _work(options: argparse.Namespace, bounds: Bounds,
     except KeyboardInterrupt:
         interrupted = True
     line.end()
-    return options.sessions, plan, results, interrupted
+    return Compared(options.sessions, plan, results, interrupted)
 
 
 def _plan(options: argparse.Namespace) -> Plan:
@@ -158,7 +175,8 @@ def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
     else:  # one session, or none that has enough for a mean
         summary = []
         for number, result in enumerate(results):
-            out.write("\n" * (number > 0))
+            if number > 0:
+                out.write("\n")
             write(session_table(result, columns))
     unsound = {name for result in results for name in result["breaks"]}
     for found in verdicts(rows, summary, unsound):

@@ -102,20 +102,29 @@ class Study:
                 yield (f"digest against {best}, the known policy with the most "
                        f"{measure.replace('_', ' ')}: "
                        f"{difference(self.pairs(window, 'digest', best, measure))}")
-            near = self.near(window, "digest")
-            yield (f"digest costs {self.paid(window, 'digest'):.3f}; "
-                   + (f"the cheapest known policy within {100 * WITHIN:.0f} points of its far "
-                      f"recall is {near[0]}, {self.paid(window, near[0]):.3f}" if near else
-                      f"no known policy is within {100 * WITHIN:.0f} points of its far recall"))
+            yield self._cost(window)
             for name, (about, _) in VARIANTS.items():
-                yield (f"{name} ({about}): "
-                       f"{difference(self.pairs(window, name, 'digest', FAR))} in far recall, "
-                       f"{_mean(self.pairs(window, name, 'digest', CONTEXT)):+.3f} in context, "
-                       f"{self.paid(window, name) - self.paid(window, 'digest'):+.3f} in cost")
+                yield f"{name} ({about}): {self._worth(window, name)}"
             if window in prototype.FAR:
                 sessions = number_of(prototype.SESSIONS[window], "session")
                 yield (f"far recall that a prototype measured on {sessions}: "
                        f"{'; '.join(self.distances(window))}")
+
+    def _cost(self, window: int) -> str:
+        """What the digest costs, and the cheapest known policy that keeps nearly as much."""
+        near, points = self.near(window, "digest"), f"{100 * WITHIN:.0f} points"
+        costs = f"digest costs {self.paid(window, 'digest'):.3f}"
+        if not near:
+            return f"{costs}; no known policy is within {points} of its far recall"
+        return (f"{costs}; the cheapest known policy within {points} of its far recall is "
+                f"{near[0]}, {self.paid(window, near[0]):.3f}")
+
+    def _worth(self, window: int, variant: str) -> str:
+        """What a variant keeps and costs more or less than the digest, on the same sessions."""
+        context = _mean(self.pairs(window, variant, "digest", CONTEXT))
+        cost = self.paid(window, variant) - self.paid(window, "digest")
+        return (f"{difference(self.pairs(window, variant, 'digest', FAR))} in far recall, "
+                f"{context:+.3f} in context, {cost:+.3f} in cost")
 
     def distances(self, window: int) -> Iterator[str]:
         """How far a mean is from the prototype's, with the interval of the sessions here."""
