@@ -46,7 +46,8 @@ class ChildProcess:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._over = False
-        self._heard, self._left = bytearray(), True
+        self._answer = bytearray()
+        self._stays = False  # it has closed its output without a word, and does not leave
 
     def converse(self, request: bytes, seconds: float) -> Heard:
         """Say the line `request`, wait `seconds` for the answer, and end the child.
@@ -57,25 +58,30 @@ class ChildProcess:
         if process is None:
             return Heard()
         errors = Capture(ERROR_CHARS, clean_output)
-        threads = [threading.Thread(target=work, args=(process, what), daemon=True)
-                   for work, what in ((self._talk, request), (_drain, errors))]
+        talk = threading.Thread(target=self._talk, args=(process, request), daemon=True)
+        drain = threading.Thread(target=_drain, args=(process, errors), daemon=True)
         timed_out = False
         try:
-            for thread in threads:
-                thread.start()
+            talk.start()
+            drain.start()
             process.wait(seconds)  # until it leaves, or has answered and was ended for that
         except subprocess.TimeoutExpired:
             timed_out = True
         finally:
             self._leave_nothing(process)
-        for thread in threads:
-            thread.join(LAST_WORDS)
-        line, newline, _ = bytes(self._heard).partition(b"\n")
-        flooded = not newline and len(self._heard) > LINE_BYTES
+        talk.join(LAST_WORDS)
+        drain.join(LAST_WORDS)
+        return self._heard(process.returncode, timed_out, errors)
+
+    def _heard(self, status: int, timed_out: bool, errors: Capture) -> Heard:
+        """What came of it; an answer that is whole counts, whatever happened behind it."""
+        line, newline, _ = bytes(self._answer).partition(b"\n")
         said = errors.finished(None)
-        words = (said.head + said.tail).strip().rpartition("\n")[2]
-        return Heard(line if newline else b"", process.returncode if self._left else None, words,
-                     timed_out and not newline, flooded)
+        last_words = (said.head + said.tail).strip().rpartition("\n")[2]
+        if newline:
+            return Heard(line, status, last_words)
+        return Heard(status=None if self._stays else status, last_words=last_words,
+                     timed_out=timed_out, flooded=len(self._answer) > LINE_BYTES)
 
     def end(self) -> None:
         """End the child and all that it has started; one that has not begun never does."""
@@ -100,11 +106,12 @@ class ChildProcess:
             process.stdin.write(request + b"\n")
             process.stdin.flush()
         with process.stdout as stream:
-            while b"\n" not in self._heard[-CHUNK:] and len(self._heard) <= LINE_BYTES and (
-                    data := os.read(stream.fileno(), CHUNK)):
-                self._heard += data
-        if not self._heard:
-            self._left = _leaves(process)  # its status counts
+            while data := os.read(stream.fileno(), CHUNK):
+                self._answer += data
+                if b"\n" in data or len(self._answer) > LINE_BYTES:
+                    break
+        if not self._answer:
+            self._stays = not _leaves(process)
         self.end()
 
     def _leave_nothing(self, process: subprocess.Popen[bytes]) -> None:
