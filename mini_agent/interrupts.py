@@ -37,31 +37,32 @@ class Interrupts:
     def __init__(self) -> None:
         self.pending = self.ended = False
         self.waiting, self.held = _Region(self, True), _Region(self, False)
-        self._regions: list[bool] = []
-        self._raised = False  # one is on its way out: another would cut short what cleans up
-        self._late = False    # it came behind what was waited for
-        self._before: Any = None
+        self._regions: list[bool] = []  # those we are in: whether one may be raised there
+        self._unwinding = False  # one was raised: another would cut short what cleans up
+        self._late = False       # it came behind what was waited for
+        self._handlers: dict[int, Any] = {}  # of others, while these are ours
+        self._hook = sys.unraisablehook
         self._terminals: list[int] = []
         self._nudger: _Nudger | None = None
 
     def __enter__(self) -> Interrupts:
-        self._before = ({number: signal.signal(number, self._come) for number in _numbers()},
-                        sys.unraisablehook)
-        sys.unraisablehook = self._dropped
+        self._handlers = {number: signal.signal(number, self._on_signal)
+                          for number in _numbers()}
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._on_unraisable
         self._terminals = [descriptor for descriptor in range(3) if os.isatty(descriptor)]
-        self._nudger = _Nudger(self._look) if NUDGE is not None else None
+        self._nudger = _Nudger(self._raise_if_due) if NUDGE is not None else None
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._nudger is not None:
             self._nudger.stop()
-        handlers, sys.unraisablehook = self._before
-        for number, handler in handlers.items():
+        sys.unraisablehook = self._hook
+        for number, handler in self._handlers.items():
             signal.signal(number, handler)
 
     def enter(self, open_: bool) -> None:
         """A region begins. Raises a `KeyboardInterrupt` that was kept, if it may come here."""
-        if open_ and (self.pending or self.ended) and not self._raised:
+        if open_ and (self.pending or self.ended) and not self._unwinding:
             self.pending = False
             raise KeyboardInterrupt
         self._regions.append(open_)
@@ -70,46 +71,51 @@ class Interrupts:
         """The innermost region ends; what was kept in it is raised if it may come now."""
         self._regions.pop()
         if self._late:
-            self.pending, self._raised, self._late = True, False, False
+            self.pending, self._unwinding, self._late = True, False, False
         if not self._regions:
-            self._raised = False
-        elif self._regions[-1] and self.pending and not self._raised:
-            self.pending, self._raised = False, True
+            self._unwinding = False
+        elif self._is_due():
+            self.pending, self._unwinding = False, True
             raise KeyboardInterrupt
 
     def put_off(self) -> None:
         """The one that was caught came too late for this wait: it is meant for the next."""
         self._late = True
 
-    def _come(self, number: int, frame: FrameType | None) -> None:
-        """The handler: one is noted, and raised if it may come now."""
+    def _is_due(self) -> bool:
+        """Whether one is kept that may be raised in the innermost region."""
+        innermost_is_open = bool(self._regions) and self._regions[-1]
+        return self.pending and not self._unwinding and innermost_is_open
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        """The handler: an interrupt is noted, and raised if it may come now."""
         self.ended = self.ended or number != signal.SIGINT
         self.pending = True
         if number == HANG_UP:
             _leave(self._terminals)
-        self._look(frame)
+        self._raise_if_due(frame)
 
-    def _look(self, frame: FrameType | None) -> bool:
+    def _raise_if_due(self, frame: FrameType | None) -> bool:
         """Raise what is noted, if it may come now; False if it has to be looked for again.
 
         In the code of this module nothing is raised: a region would be left half entered.
-        Nor in an import: the half of a module would stay in its place for good.
+        Nor in an import: half of a module would stay in its place for good.
         """
         if _is_here(frame) or _imports(frame):
             return not self.pending
-        if self.pending and not self._raised and self._regions and self._regions[-1]:
-            self.pending, self._raised = False, True
+        if self._is_due():
+            self.pending, self._unwinding = False, True
             if self._nudger is not None:
                 self._nudger.rest()
             raise KeyboardInterrupt
         return True
 
-    def _dropped(self, what: Any) -> None:
+    def _on_unraisable(self, what: Any) -> None:
         """Python drops what is raised while it takes an object away; an interrupt comes again."""
         if not issubclass(what.exc_type, KeyboardInterrupt):
-            self._before[1](what)
+            self._hook(what)
             return
-        self._raised = False
+        self._unwinding = False
         signal.raise_signal(signal.SIGINT)
 
 
@@ -120,41 +126,40 @@ class _Nudger:
     comes behind the last instruction and before the system call that waits, or to another
     thread, is noted, and the main thread sleeps on. So a thread hears of each signal (by
     `set_wakeup_fd`) and, a moment later, sends the main one another, which ends its system
-    call, until `look` says that all is done. The Go runtime uses the same signal for that.
+    call, until `settle` says that all is done. The Go runtime uses the same signal for that.
     """
 
-    def __init__(self, look: Callable[[FrameType | None], bool]) -> None:
-        self._look, self._settled = look, True
+    def __init__(self, settle: Callable[[FrameType | None], bool]) -> None:
+        self._settle, self._settled = settle, True
         self._reading, self._writing = os.pipe()
         os.set_blocking(self._writing, False)
-        self._before = (signal.signal(NUDGE, self._come),
-                        signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False))
+        self._handler = signal.signal(NUDGE, self._on_nudge)  # of others, as the next one
+        self._descriptor = signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
         """No more of it; what was before is back."""
-        handler, descriptor = self._before
-        signal.set_wakeup_fd(descriptor)
+        signal.set_wakeup_fd(self._descriptor)
         os.close(self._writing)
         self._thread.join()
         os.close(self._reading)
-        signal.signal(NUDGE, handler)
+        signal.signal(NUDGE, self._handler)
 
     def rest(self) -> None:
         """No handler may be called while an exception is raised; one that is due is called."""
         self._settled = True
         signal.raise_signal(NUDGE)
 
-    def _come(self, _: int, frame: FrameType | None) -> None:
+    def _on_nudge(self, _: int, frame: FrameType | None) -> None:
         """In the main thread, where by now the handlers of earlier signals were called."""
         self._settled = True  # also where the next line raises
-        self._settled = self._look(frame)
+        self._settled = self._settle(frame)
 
     def _watch(self) -> None:
         main: Any = threading.main_thread().ident
-        while came := os.read(self._reading, 64):
-            self._settled = set(came) == {NUDGE}
+        while numbers := os.read(self._reading, 64):
+            self._settled = set(numbers) == {NUDGE}
             while not self._settled:
                 select.select([], [], [], MOMENT)
                 if not self._settled:

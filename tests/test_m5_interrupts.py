@@ -167,7 +167,7 @@ class InASystemCall(unittest.TestCase):
             with self.assertRaises(KeyboardInterrupt), interrupts.waiting:
                 self.fail(os.read(self.reading, 9))
             with interrupts.held:
-                self.assertFalse(interrupts._raised)
+                self.assertFalse(interrupts._unwinding)
 
     def test_one_that_comes_while_a_module_is_loaded_waits_for_its_end(self) -> None:
         """An import cut short leaves half a module, and every later request fails."""
