@@ -8,6 +8,8 @@ images that come as parts of a message (`lab/sessions/fields.py`).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from itertools import chain, pairwise
 
 MARK = ";base64,"
 SHORTEST = 1_000  # characters of base64; what is shorter, an icon say, may stay
@@ -23,6 +25,13 @@ def without_data(text: str) -> str:
     One that may have been cut, at the end of the text, says `N bytes or more`.
     """
     return _DATA_URI.sub(_placeholder, text) if MARK in text else text
+
+
+def pieces_without_data(pieces: Iterable[str]) -> Iterator[str]:
+    """The same for a text in pieces of whole lines; behind a data URI it matters how the next
+    one begins."""
+    for piece, following in pairwise(chain(pieces, [""])):
+        yield without_data(piece + following[:1]).removesuffix(following[:1])
 
 
 def bytes_spelt(base64: str) -> int:

@@ -19,6 +19,8 @@ from pathlib import Path
 DEEPEST = 100      # folders in one another that are looked into
 LARGEST = 1 << 30  # bytes of a file that is read whole; a larger one, or one without end, is not
 CHUNK = 1 << 20
+NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
@@ -48,6 +50,44 @@ def walk(folder: str | Path, onerror: Callable[[OSError], object] = lambda error
                                 os.path.join(here, name)))
             folders.clear()
         yield here, folders, names
+
+
+def open_folder(root: Path, below: str, make: bool = False) -> int:
+    """A descriptor of the folder `below` the root, reached from there folder by folder without
+    following a link. `make`: those that are missing are made. Raises `OSError`."""
+    here = os.open(root, _FOLDER)
+    for part in Path(below).parts:
+        try:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=here)
+            inside = os.open(part, _FOLDER, dir_fd=here)
+        finally:
+            os.close(here)
+        here = inside
+    return here
+
+
+def entries(root: Path, below: str) -> list[tuple[str, os.stat_result]]:
+    """(name, status) of all that is in the folder `below` the root, no link followed on the way
+    there or behind a name. Raises `OSError`."""
+    if os.scandir not in os.supports_fd:  # Windows
+        with os.scandir(root / below) as found:
+            return [(entry.name, entry.stat(follow_symlinks=False)) for entry in found]
+    folder = open_folder(root, below)
+    try:
+        return [(name, status) for name in os.listdir(folder)
+                if (status := _status(name, folder)) is not None]
+    finally:
+        os.close(folder)
+
+
+def _status(name: str, folder: int) -> os.stat_result | None:
+    """Of a name in a folder; None where it is gone since the folder was read."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
 
 
 def real_path(path: str | Path) -> str:

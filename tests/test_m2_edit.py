@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import random
+import re
 import shutil
 import stat
 import subprocess
+import tracemalloc
 import unittest
 from pathlib import Path
 from unittest import mock
 
 from mini_agent.errors import UsageError
+from mini_agent.tools import workspace
+from mini_agent.tools.edit import closest, unified_diff
 from mini_agent.tools.workspace import Workspace
 from .test_m2_tools import ToolCase
 
@@ -133,6 +138,36 @@ class EditTest(ToolCase):
                          "[the first 48996 of 90163 characters of the diff are shown]")
 
 
+    def test_only_what_was_changed_of_a_large_text_is_taken_apart(self) -> None:
+        """Of a million lines around it there is no list; the numbers count from its start."""
+        before = "\n" * 1_000_000 + "one\n" + "\n" * 1_000_000
+        tracemalloc.start()
+        try:
+            diff = unified_diff(before, before.replace("one", "two"), "f")
+            near = list(closest(before, "   one"))
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        self.assertEqual("--- a/f\n+++ b/f\n@@ -999998,7 +999998,7 @@\n \n \n \n-one\n+two\n \n \n ",
+                         diff)
+        self.assertEqual([(1_000_001, "one")], near)
+        self.assertLess(most, 8 * len(before))  # some copies, and no object for each line
+
+    def test_a_diff_is_the_same_whatever_stands_around_it(self) -> None:
+        """Texts with and without newlines at their ends, before and behind a thousand lines."""
+        chance = random.Random(7)
+        for number in range(500):
+            before, after = ("".join(chance.choices("ab\n\n", k=chance.randrange(9)))
+                             for _ in range(2))
+            diff = unified_diff(f"x\ny\nz\n{before}", f"x\ny\nz\n{after}", "f")
+            far = unified_diff("\n" * 1_000 + f"x\ny\nz\n{before}",
+                               "\n" * 1_000 + f"x\ny\nz\n{after}", "f")
+            moved = re.sub(r"[-+](\d+)(?=[, ])(?=.*@@)",
+                           lambda found: f"{found[0][0]}{int(found[1]) + 1_000}", diff)
+            with self.subTest(number=number):
+                self.assertEqual(moved, far)
+
+
 class BoundaryTest(ToolCase):
     def test_no_path_leads_outside(self) -> None:
         """Up and out, absolute, through links, with a NUL: for every tool that takes a path."""
@@ -178,14 +213,57 @@ class BoundaryTest(ToolCase):
                 (self.root / "d").symlink_to(outside, target_is_directory=True)
             return resolved
 
-        for name, more in (("read_file", {}), ("write_file", {"content": "x"})):
+        for name, code, more in (
+                ("read_file", "NOT_A_FOLDER", {"path": "d/a"}),
+                ("list_files", "NOT_A_FOLDER", {"path": "d"}),
+                ("search_text", "OUTSIDE_WORKSPACE", {"path": "d", "pattern": "s"}),
+                ("write_file", "NOT_A_FOLDER", {"path": "d/a", "content": "x"})):
             with self.subTest(name=name):
                 (self.root / "d").unlink(missing_ok=True)
                 self.put("d/a", "text")
                 with mock.patch.object(Workspace, "resolve", swapping):
-                    self.fails("NOT_A_FOLDER", name, path="d/a", **more)
+                    self.fails(code, name, **more)
         self.assertEqual((outside / "a").read_text(encoding="utf-8"), "secret")
         self.assertEqual(os.listdir(outside), ["a"])
+
+    def test_a_link_that_appears_while_folders_are_walked_leads_nowhere(self) -> None:
+        """What lies outside is neither read nor named, whichever folder or file is swapped."""
+        outside = self.outer / "outside"
+        (outside / "below").mkdir(parents=True)
+        (outside / "below" / "secret").write_text("x" * 77, encoding="utf-8")
+        entries = workspace.entries
+
+        def swap(path: str, to: Path) -> None:
+            if not (self.root / path).is_symlink():
+                (self.root / path).rename(self.outer / "taken")
+                (self.root / path).symlink_to(to)
+
+        for moment, path, to, told in (
+                ("", "d", outside, "total 1 under . (left out: d)\nz  1 byte"),
+                ("", "d/below", outside / "below",
+                 "total 1 under . (left out: below)\nz  1 byte"),
+                ("d/", "d", outside, "total 1 under . (left out: d/below)\nz  1 byte"),
+                ("d/", "d/below", outside / "below",
+                 "total 1 under . (left out: d/below)\nz  1 byte"),
+                ("", "z", outside / "below" / "secret",
+                 "total 2 under .\nd/below/secret  3 bytes\nz  1 byte")):
+            def swapping(root: Path, below: str) -> list[tuple[str, os.stat_result]]:
+                found = entries(root, below)
+                if below == moment:
+                    swap(path, to)
+                return found
+
+            with self.subTest(moment=moment, path=path):
+                self.put("d/below/secret", "own")
+                self.put("z", "z")
+                with mock.patch.object(workspace, "entries", swapping):
+                    self.assertEqual(told, self.ok("list_files"))
+                (self.root / path).unlink()
+                (self.outer / "taken").rename(self.root / path)
+                with mock.patch.object(workspace, "entries", swapping):
+                    self.assertNotIn("xxx", self.ok("search_text", pattern="x"))
+                (self.root / path).unlink()
+                (self.outer / "taken").rename(self.root / path)
 
     def test_the_root_is_hidden_only_where_it_stands_as_a_path(self) -> None:
         """Paths that merely contain the same letters keep them."""

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import re
 import shutil
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
+from mini_agent.data_uris import without_data
 from mini_agent.errors import ToolError
+from mini_agent.hostile import clean_output
 from mini_agent.tools.files import ListFiles, ReadFile
+from mini_agent.tools.pieces import text_pieces
 from mini_agent.tools.search import _CHILD as CHILD
 from mini_agent.tools.search import SearchText
 from .test_m2_tools import ToolCase
@@ -150,6 +156,89 @@ class ReadTest(ToolCase):
                          "large has 50000001 bytes, more than 50000000 are not read")
 
 
+class PiecesTest(ToolCase):
+    """Of a large file only a piece is in memory, and nobody can tell."""
+
+    ODD = (b"a", b"\n", b"\r", b"\r\n", "\u4e2d".encode(), b"\xe4\xb8", b"\xff", b"\xed\xa0\x80",
+           b"\xef\xbb\xbf", b"\x1b[0m", b"\x1b]0;t", b"\x07", b"\b", b"\x1b", b"[", b"x" * 300,
+           b"data:image/png;base64," + b"A" * 1_001, b"\nneedle\n", "\u2028\U0001f600".encode())
+
+    def test_pieces_put_together_are_the_text(self) -> None:
+        """Whatever bytes they are, and wherever a piece ends: in a letter, an escape, a CRLF."""
+        chance = random.Random(5)
+        for number in range(400):
+            data = b"".join(chance.choices(self.ODD, [chance.random() ** 3 for _ in self.ODD],
+                                           k=chance.choice((0, 1, 3, 20, 200))))
+            self.put("a", data)
+            raw = data.decode("utf-8-sig", "replace")
+            whole = clean_output(re.sub("\r\n?", "\n", raw))
+            for size in (1, 2, 7, 1 << 16):
+                with self.subTest(number=number, size=size), mock.patch(
+                        "mini_agent.tools.pieces.PIECE", size):
+                    found = self.ask("read_file", path="a")["content"]
+                    if found.startswith("ERROR BINARY_FILE"):
+                        self.assertGreater(raw.count("\ufffd") * 10, len(raw))
+                        continue
+                    self.assertEqual(without_data(whole), found)
+                    parts = list(text_pieces(self.workspace, "a"))
+                    self.assertEqual(whole, "".join(parts))
+                    self.assertTrue(all(part.endswith("\n") for part in parts[:-1]))
+
+    def test_a_part_is_the_same_however_large_the_pieces_are(self) -> None:
+        """Lines, characters of a line, the line that says what was cut, and every error."""
+        self.put("a", "".join("x" * (number % 90) + "\n" for number in range(900)) + "z" * 9_000)
+        tool = ReadFile(self.workspace, limit=2_000)
+        for asked in ((1,), (2, 3), (1, 10), (500,), (900, 900), (901,), (901, None, 8_500),
+                      (901, 950, 9_000), (901, 901, 9_001), (902,), (5, 4), (89, 91, 88)):
+            told = []
+            for size in (1, 7, 1_000, 1 << 20):
+                with mock.patch("mini_agent.tools.pieces.PIECE", size):
+                    try:
+                        told.append(tool("a", *asked))
+                    except ToolError as error:
+                        told.append(str(error))
+            with self.subTest(asked=asked):
+                self.assertEqual(told[:1] * 4, told)
+
+    def test_memory_does_not_grow_with_the_file(self) -> None:
+        """Of eight million empty lines a page is read, searched for, and held: no list of all."""
+        self.put("a", b"\n" * 8_000_000)
+        for name, more, said in (
+                ("read_file", {}, "[lines 1 to 49000 of 8000000 are shown, 49000 of 8000000 "
+                 "characters; next: start_line=49001]"),
+                ("read_file", {"start_line": 8_000_000}, ""),
+                ("search_text", {"pattern": "x"}, "0 matches for 'x' in a")):
+            with self.subTest(name):
+                tracemalloc.start()
+                try:
+                    told = self.ok(name, path="a", **more)
+                    _, most = tracemalloc.get_traced_memory()
+                finally:
+                    tracemalloc.stop()
+                self.assertEqual(said, told.split("\n")[0])
+                self.assertLess(most, 4_000_000)
+
+    def test_a_file_that_grows_while_it_is_read_is_too_large(self) -> None:
+        """Not read for ever, though it was small enough when it was opened."""
+        self.put("a", b"x\n" * 5_000)
+        with mock.patch("mini_agent.tools.pieces.MAX_BYTES", 5_000), mock.patch(
+                "mini_agent.tools.pieces.PIECE", 10):
+            self.assertEqual(self.fails("FILE_TOO_LARGE", "read_file", path="a"),
+                             "a has 8192 bytes, more than 5000 are not read")
+
+    def test_no_file_stays_open(self) -> None:
+        """Read to its end, broken off, or refused as a folder."""
+        self.put("a", NUMBERED)
+        self.put("b", b"\0")
+        (self.root / "d").mkdir()
+        before = sorted(os.listdir("/proc/self/fd"))
+        for path in ("a", "b", "d"):
+            self.ask("read_file", path=path)
+            self.ask("search_text", path=path, pattern="1", regex=True)
+        next(text_pieces(self.workspace, "a"))
+        self.assertEqual(before, sorted(os.listdir("/proc/self/fd")))
+
+
 class ChineseTest(ToolCase):
     language = "zh"
 
@@ -198,6 +287,17 @@ class SearchTest(ToolCase):
         for pattern in ("", "a\nb"):
             self.fails("BAD_PATTERN", "search_text", pattern=pattern)
 
+    def test_a_hit_is_in_a_line_that_can_be_read(self) -> None:
+        """Behind the last newline no line begins; numbers count on from piece to piece."""
+        self.put("a", "one\n\ntwo\n")
+        self.put("empty", "")
+        self.put("open", "\n\nx")
+        with mock.patch("mini_agent.tools.pieces.PIECE", 1):
+            self.assertEqual(self.ok("search_text", pattern="^$", regex=True),
+                             "3 matches for '^$' in .\na:2: \nopen:1: \nopen:2: ")
+            self.assertEqual(self.ok("search_text", pattern="two", path="a"),
+                             "1 matches for 'two' in a\n3: two")
+
     def test_a_regular_expression_without_end_is_stopped(self) -> None:
         """Catastrophic backtracking costs its time limit and no more."""
         self.put("a", "a" * 60 + "b")
@@ -211,10 +311,10 @@ class SearchTest(ToolCase):
         """A slow disk and a folder of many small files are not the pattern's fault."""
         clock = [0.0]
 
-        def slow() -> Iterator[tuple[str, str]]:
+        def slow() -> Iterator[tuple[str, int, str]]:
             for number in range(300_000):  # 300,000 sizes added up for each file took minutes
                 clock[0] += 1.0
-                yield f"{number}:", "abc" if number % 100_000 == 0 else ""
+                yield f"{number}:", 0, "abc" if number % 100_000 == 0 else ""
 
         with mock.patch("mini_agent.tools.search.time") as time_:
             time_.monotonic = lambda: clock[0]

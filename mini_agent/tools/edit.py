@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from ..hostile import one_line
 from .output import LINE_LIMIT, lines_of
@@ -54,31 +55,58 @@ def closest(text: str, old: str) -> Iterator[tuple[int, str]]:
     Equal but for white space comes first, the usual mistake; then similar ones.
     """
     wanted = next((line.strip() for line in _plain(old).split("\n") if line.strip()), "")
-    lines = [line.strip() for line in text.split("\n")]
-    numbers = [number for number, line in enumerate(lines) if wanted and line == wanted][:CLOSEST]
-    if not numbers:
-        near = difflib.get_close_matches(
-            wanted[:100], sorted({line[:100] for line in lines[:MAX_COMPARED] if line}), CLOSEST)
-        numbers = sorted(next(number for number, line in enumerate(lines) if line[:100] == match)
-                         for match in near)
-    for number in numbers:
-        yield number + 1, one_line(text.split("\n")[number].rstrip("\r"), LINE_LIMIT)
+    same = re.finditer(rf"^[^\S\n]*{re.escape(wanted)}[^\S\n]*$", text, re.MULTILINE)
+    near = [(line_number(text, match.start()), match[0])
+            for match in islice(same, CLOSEST if wanted and wanted in text else 0)]
+    if not near:
+        lines = text.split("\n", MAX_COMPARED)[:MAX_COMPARED]
+        starts = [line.strip()[:100] for line in lines]
+        matches = difflib.get_close_matches(wanted[:100], sorted({*starts} - {""}), CLOSEST)
+        near = sorted((starts.index(match) + 1, lines[starts.index(match)]) for match in matches)
+    for number, line in near:
+        yield number, one_line(line.rstrip("\r"), LINE_LIMIT)
 
 
 def unified_diff(before: str, after: str, path: str) -> str:
     """The unified diff of a text in which one stretch was changed."""
-    old, new = _diff_lines(before), _diff_lines(after)
     # Only the neighbourhood of the change is compared: the rest is equal, and
     # comparing a whole file can take very long.
+    before, after = _plain(before), _plain(after)
+    start, rest = _stretch(before, after)
+    old, new = (_diff_lines(text[start:len(text) - rest]) for text in (before, after))
     same = min(len(old), len(new))
     head = next((i for i in range(same) if old[i] != new[i]), same)
     tail = next((i for i in range(same - head) if old[-1 - i] != new[-1 - i]), same - head)
     first = max(0, head - CONTEXT)
     end = max(0, tail - CONTEXT)
+    lines = before.count("\n", 0, start) + first
     found = difflib.unified_diff(old[first:len(old) - end], new[first:len(new) - end],
                                  f"a/{path}", f"b/{path}", n=CONTEXT, lineterm="")
-    return "\n".join(_HUNK.sub(lambda match: _moved(match, first), line, count=1)
+    return "\n".join(_HUNK.sub(lambda match: _moved(match, lines), line, count=1)
                      if line.startswith("@@") else line for line in found)
+
+
+def _stretch(before: str, after: str) -> tuple[int, int]:
+    """How many characters of two texts are the same in front of, and behind, the lines in which
+    they differ and `CONTEXT` lines around these."""
+    head = _alike(before, after)
+    start = head
+    for _ in range(CONTEXT + 1):
+        start = before.rfind("\n", 0, start) if start > 0 else -1
+    rest = min(len(before), len(after)) - head
+    end = len(before) - _alike(before[:~rest:-1], after[:~rest:-1])
+    for _ in range(CONTEXT + 1):
+        end = before.find("\n", end) + 1 or len(before)
+    return start + 1, len(before) - end
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two texts have in common at their start."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low
 
 
 def _moved(match: re.Match[str], lines: int) -> str:
@@ -90,7 +118,7 @@ def _moved(match: re.Match[str], lines: int) -> str:
 def _diff_lines(text: str) -> list[str]:
     """The lines without their ends; the last one says where it has no newline."""
     return [line[:-1] if line.endswith("\n") else f"{line}\n\\ No newline at end of file"
-            for line in lines_of(_plain(text))]
+            for line in lines_of(text)]
 
 
 def _plain(text: str) -> str:

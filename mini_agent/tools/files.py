@@ -7,36 +7,23 @@ are allowed (`workspace.py`).
 
 from __future__ import annotations
 
-import re
+import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..columns import number_of
-from ..data_uris import without_data
+from ..data_uris import pieces_without_data
 from ..errors import ToolError
 from ..hostile import clean_output, one_line
 from ..texts import Texts
 from .edit import closest, line_number, occurrences, replaced, unified_diff
-from .output import HEADER_ROOM, LIMIT, LINE_LIMIT, LIST_LIMIT, first_lines, lines_of, page
+from .output import HEADER_ROOM, LIMIT, LINE_LIMIT, LIST_LIMIT, first_lines, line_count, page
+from .pieces import Passage, passage, refuse_binary, text_pieces
 from .schema import object_of
 from .workspace import MAX_FILES, Workspace
 
 MAX_NAMES = 10  # of what was left out, that a first line names
-_BREAK = re.compile("\r\n?")
-
-
-def decoded(workspace: Workspace, path: str, data: bytes) -> str:
-    """The text of a file as the model sees it: UTF-8, lines ending in "\\n", cleaned.
-
-    BINARY_FILE where a tenth of its start is not UTF-8 or it has a NUL; a few bad
-    bytes become U+FFFD.
-    """
-    text = data.decode("utf-8-sig", "replace")
-    start = text[:8192]
-    if b"\0" in data or start.count("\ufffd") * 10 > len(start):
-        raise workspace.error("BINARY_FILE", path, size=len(data))
-    return clean_output(_BREAK.sub("\n", text))
 
 
 def paged(lines: Iterable[str], start: int, limit: int, texts: Texts,
@@ -120,30 +107,29 @@ class ReadFile:
 
     def __call__(self, path: str, start_line: int = 1, end_line: int | None = None,
                  start_char: int = 1) -> str:
-        text = without_data(decoded(self.workspace, path, self.workspace.read(path)))
-        lines = lines_of(text)
-        last = len(lines) if end_line is None else end_line
-        if start_line > max(1, len(lines)) or (lines and last < start_line):
+        text = pieces_without_data(text_pieces(self.workspace, path))
+        found = passage(text, start_line, end_line, start_char, self.limit + 1)
+        last = found.lines if end_line is None else end_line
+        if start_line > max(1, found.lines) or (found.lines and last < start_line):
             raise ToolError("BAD_RANGE", self.workspace.texts(
-                "BAD_RANGE", first=start_line, last=last, lines=len(lines)))
-        width = len(lines[start_line - 1]) if lines else 0
-        if start_char > max(1, width):
+                "BAD_RANGE", first=start_line, last=last, lines=found.lines))
+        if start_char > max(1, found.width):
             raise ToolError("BAD_RANGE", self.workspace.texts(
-                "bad_char", line=start_line, char=start_char, chars=width))
-        text = "".join(lines[start_line - 1:last])[start_char - 1:]
-        return text if len(text) <= self.limit else self._part(text, lines, start_line, start_char)
+                "bad_char", line=start_line, char=start_char, chars=found.width))
+        whole = len(found.text) <= self.limit
+        return found.text if whole else self._part(found, start_line, start_char)
 
-    def _part(self, text: str, lines: list[str], line: int, char: int) -> str:
+    def _part(self, found: Passage, line: int, char: int) -> str:
         """The first part of a text that is over the limit, under a line that says so."""
         texts = self.workspace.texts
-        shown, _ = first_lines(text, self.limit - HEADER_ROOM)
+        shown, _ = first_lines(found.text, self.limit - HEADER_ROOM)
         if shown.endswith("\n"):
             following = line + shown.count("\n")
-            head = texts("read_lines", first=line, last=following - 1, lines=len(lines),
-                         chars=len(shown), total=sum(map(len, lines)), next=following)
+            head = texts("read_lines", first=line, last=following - 1, lines=found.lines,
+                         chars=len(shown), total=found.chars, next=following)
         else:
-            head = texts("read_chars", line=line, lines=len(lines), first=char,
-                         last=char - 1 + len(shown), total=len(lines[line - 1]),
+            head = texts("read_chars", line=line, lines=found.lines, first=char,
+                         last=char - 1 + len(shown), total=found.width,
                          next=char + len(shown))
         return f"{head}\n{shown}"
 
@@ -171,7 +157,7 @@ class WriteFile:
     def __call__(self, path: str, content: str) -> str:
         self.workspace.write(path, content.encode("utf-8"))
         return self.workspace.texts("written", path=one_line(self.workspace.relative(path)),
-                                    chars=len(content), lines=len(lines_of(content)))
+                                    chars=len(content), lines=line_count(content))
 
 
 @dataclass(frozen=True)
@@ -198,7 +184,7 @@ class EditFile:
         if not old:
             raise ToolError("BAD_ARGUMENTS", self.workspace.texts("empty_old"))
         data = self.workspace.read(path)
-        decoded(self.workspace, path, data)  # refuses a binary file
+        refuse_binary(self.workspace, path, io.BytesIO(data))
         # Bytes that are not UTF-8 pass through unchanged, and so does a BOM.
         before = data.decode("utf-8", "surrogateescape")
         found = occurrences(before, old)
@@ -221,6 +207,6 @@ class EditFile:
         near = dict(closest(text, old))
         hint = self.workspace.texts("closest" if near else "nothing_close",
                                     numbers=", ".join(map(str, near)))
-        error = self.workspace.error("NO_MATCH", path, lines=len(lines_of(text)), hint=hint)
+        error = self.workspace.error("NO_MATCH", path, lines=line_count(text), hint=hint)
         return ToolError(error.code, error.message,
                          "\n".join(f"{number}: {line}" for number, line in near.items()))

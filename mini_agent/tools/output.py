@@ -21,6 +21,11 @@ def lines_of(text: str) -> list[str]:
     return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
+def line_count(text: str) -> int:
+    """How many lines `lines_of` finds, without making them."""
+    return text.count("\n") + (text[-1:] not in ("", "\n"))
+
+
 def page(lines: Iterable[str], start: int, limit: int) -> tuple[list[str], int]:
     """(the lines from number `start`, from 1, that fit in `limit` characters, how many
     lines there are in all). One is always given; the others are only counted."""

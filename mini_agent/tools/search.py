@@ -19,15 +19,17 @@ from typing import Any
 
 from ..errors import ToolError
 from ..hostile import one_line
-from .files import decoded, left_out_note, paged
-from .output import LINE_LIMIT, LIST_LIMIT
+from .files import left_out_note, paged
+from .output import LINE_LIMIT, LIST_LIMIT, line_count
+from .pieces import text_pieces
 from .schema import object_of
 from .workspace import Workspace
 
 SECONDS = 10.0           # for all regular expression work of one search
-BATCH = 10_000_000       # characters that the other process is given at once
+BATCH = 2_000_000        # characters that the other process is given at once, or as many lines
 
-Source = tuple[str, str]         # what stands before its hits, the text
+Source = tuple[str, int, str]    # what stands before its hits; lines of a file: how many there
+                                 # are before these, these themselves
 Hit = tuple[str, int, str, int]  # the same, line number, line, offset of the match in it
 
 # Reads {"pattern", "texts", "seconds"}, and takes no more processor time than that, even
@@ -87,19 +89,17 @@ class SearchText:
             lambda total: f"{total} matches for '{one_line(pattern)}' in {where}{''.join(notes)}")
 
     def _sources(self, path: str, notes: list[str]) -> Iterator[Source]:
-        """(prefix of its hits, text) of each file; `notes` gets what was left out."""
+        """Each file in pieces; `notes` gets what was left out."""
         if not os.path.isdir(self.workspace.resolve(path)):
-            yield "", decoded(self.workspace, path, self.workspace.read(path))
+            yield from _pieces("", self.workspace, path)
             return
         tree = self.workspace.tree(path)
         left_out = list(tree.left_out)
         for name, _ in tree.files:
             try:
-                text = decoded(self.workspace, name, self.workspace.read(name))
+                yield from _pieces(f"{one_line(name)}:", self.workspace, name)
             except ToolError:  # binary, too large, not readable: named in the first line
                 left_out.append(name)
-                continue
-            yield f"{one_line(name)}:", text
         notes.append(left_out_note(sorted(left_out), tree.stopped, self.workspace.texts))
 
     def _line(self, prefix: str, number: int, line: str, at: int) -> str:
@@ -116,11 +116,11 @@ class SearchText:
         left = self.seconds
         for batch in _batches(sources):
             start = time.monotonic()
-            found = self._found(pattern, [text for _, text in batch], max(.01, left))
+            found = self._found(pattern, [text for *_, text in batch], max(.01, left))
             left -= time.monotonic() - start  # to read the files is not the expression's work
-            for (prefix, text), hits in zip(batch, found):
-                lines = text.split("\n")
-                yield from ((prefix, index + 1, lines[index], at) for index, at in hits)
+            for (prefix, before, text), hits in zip(batch, found):
+                lines = text.split("\n") if hits else []
+                yield from ((prefix, before + index + 1, lines[index], at) for index, at in hits)
 
     def _bad_pattern(self, fault: str) -> ToolError:
         return ToolError("BAD_PATTERN", self.workspace.texts("BAD_PATTERN", fault=fault))
@@ -144,12 +144,21 @@ class SearchText:
         return hits
 
 
+def _pieces(prefix: str, workspace: Workspace, path: str) -> Iterator[Source]:
+    """The lines of a file, some at a time."""
+    before = 0
+    for piece in text_pieces(workspace, path):
+        if lines := line_count(piece):
+            yield prefix, before, piece.removesuffix("\n")
+            before += lines
+
+
 def _batches(sources: Iterator[Source]) -> Iterator[list[Source]]:
     """The sources in lists of little more than BATCH characters; at least one, empty or not."""
     batch, size = list[Source](), 0
     for source in sources:
         batch.append(source)
-        size += len(source[1])
+        size += len(source[2])
         if size > BATCH:
             yield batch
             batch, size = [], 0
@@ -158,8 +167,8 @@ def _batches(sources: Iterator[Source]) -> Iterator[list[Source]]:
 
 def _literal(pattern: str, sources: Iterator[Source]) -> Iterator[Hit]:
     """The lines that hold `pattern` as it stands."""
-    for prefix, text in sources:
+    for prefix, before, text in sources:
         if pattern in text:
-            for number, line in enumerate(text.split("\n"), 1):
+            for number, line in enumerate(text.split("\n"), before + 1):
                 if pattern in line:
                     yield prefix, number, line, line.find(pattern)

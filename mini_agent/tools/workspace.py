@@ -13,11 +13,14 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
+from typing import BinaryIO
 
-from ..disk import real_path, replace_file, walk
+from ..disk import DEEPEST, NOFOLLOW, entries, open_folder, real_path, replace_file
 from ..errors import ToolError, UsageError
 from ..hostile import one_line
 from ..texts import Texts
@@ -27,10 +30,8 @@ MAX_FILES = 50_000      # a walk through the folders stops here and says so
 MAX_PATH = 4_096        # characters of a path
 LEFT_OUT = (".git", "__pycache__")  # folders that listings and searches do not enter
 
-_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW
 # Without O_NONBLOCK, opening a named pipe would wait for a writer for ever.
-_READ = os.O_RDONLY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_READ = NOFOLLOW | getattr(os, "O_NONBLOCK", 0)
 
 
 @dataclass(frozen=True)
@@ -101,58 +102,74 @@ class Workspace:
 
         FILE_NOT_FOUND, NOT_A_FOLDER.
         """
-        folder = self.resolve(path)
-        if not os.path.isdir(folder):
-            raise self.error("NOT_A_FOLDER" if os.path.exists(folder) else "FILE_NOT_FOUND", path)
+        top = self.relative(path)
+        base = "" if top == "." else f"{top}/"
         files: list[tuple[str, int]] = []
         left_out: set[str] = set()
-        stopped = False
-        for here, folders, names in walk(folder, lambda error: left_out.add(
-                os.path.relpath(error.filename, self.root))):
-            unwanted = {name for name in folders
-                        if name in LEFT_OUT or os.path.islink(os.path.join(here, name))}
-            left_out |= unwanted
-            folders[:] = sorted(set(folders) - unwanted)
-            for name in sorted(names):
-                size = self._size(os.path.join(here, name))
-                if size is None:
+        waiting = [base]
+        while waiting and len(files) <= MAX_FILES:
+            here = waiting.pop()
+            below: list[str] = []
+            for name, status in self._entries(path, here, here == base, left_out):
+                if stat.S_ISDIR(status.st_mode) and name not in LEFT_OUT:
+                    below.append(f"{here}{name}/")
+                elif (size := self._size(here + name, status)) is None:
                     left_out.add(name)
-                    continue
-                files.append((os.path.relpath(os.path.join(here, name), self.root), size))
-            if len(files) > MAX_FILES:
-                stopped = True
-                break
-        files = sorted((name.replace(os.sep, "/"), size) for name, size in files)
-        return Tree(files[:MAX_FILES], sorted(left_out), stopped)
+                else:
+                    files.append((here + name, size))
+            if here.count("/") - base.count("/") >= DEEPEST:
+                left_out.update(folder.removesuffix("/") for folder in below)
+            else:
+                waiting += reversed(below)
+        return Tree(sorted(files)[:MAX_FILES], sorted(left_out), len(files) > MAX_FILES)
 
-    def _size(self, path: str) -> int | None:
-        """The bytes of a regular file inside the workspace; None for anything else."""
+    def _entries(self, path: str, here: str, asked: bool,
+                 left_out: set[str]) -> list[tuple[str, os.stat_result]]:
+        """What is in the folder `here`; what cannot be looked into is `left_out`, unless it is
+        the folder that was `asked` for as `path`."""
         try:
-            real = Path(real_path(path))
-            status = os.stat(real)
-        except OSError:  # a broken link, or gone since its folder was read
-            return None
-        return status.st_size if (stat.S_ISREG(status.st_mode)
-                                  and real.is_relative_to(self.root)) else None
+            return sorted(entries(self.root, here), key=itemgetter(0))
+        except OSError as error:
+            if asked and isinstance(error, (FileNotFoundError, NotADirectoryError)):
+                with self._named(path):
+                    raise
+            left_out.add(here.removesuffix("/") or ".")
+            return []
+
+    def _size(self, name: str, status: os.stat_result) -> int | None:
+        """The bytes of a regular file, or of the one inside the workspace that a link leads
+        to; None for anything else."""
+        if stat.S_ISLNK(status.st_mode):
+            try:
+                real = Path(real_path(self.root / name))
+                if not real.is_relative_to(self.root):
+                    return None
+                with self._at(real) as (last, folder):
+                    status = os.stat(last, dir_fd=folder, follow_symlinks=False)
+            except OSError:  # a broken link, or gone since its folder was read
+                return None
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def read(self, path: str) -> bytes:
-        """The bytes of a regular file.
+        """The bytes of a regular file. Raises as `opened` does."""
+        with self.opened(path) as file:
+            return file.read(os.fstat(file.fileno()).st_size + 1)  # as much as is set aside for it
+
+    @contextmanager
+    def opened(self, path: str) -> Iterator[BinaryIO]:
+        """A regular file, to be read.
 
         FILE_NOT_FOUND, NOT_A_FILE, FILE_TOO_LARGE (over MAX_BYTES), FILE_ERROR.
         """
         resolved = self.resolve(path)
         with self._named(path), self._at(resolved) as (name, folder):
-            descriptor = os.open(name, _READ, dir_fd=folder)
-            try:
-                status = os.fstat(descriptor)
+            with open(name, "rb", opener=partial(_opened, folder=folder)) as file:
+                status = os.fstat(file.fileno())
                 if not stat.S_ISREG(status.st_mode):
                     raise self.error("NOT_A_FILE", path)
                 if status.st_size > MAX_BYTES:
                     raise self.error("FILE_TOO_LARGE", path, size=status.st_size, limit=MAX_BYTES)
-                with open(descriptor, "rb", closefd=False) as file:
-                    return file.read(status.st_size + 1)  # as much as is set aside for it
-            finally:
-                os.close(descriptor)
+                yield file
 
     def write(self, path: str, data: bytes) -> None:
         """Replace or make a file in one step, its folders too; the mode stays.
@@ -186,25 +203,12 @@ class Workspace:
                 resolved.parent.mkdir(parents=True, exist_ok=True)
             yield str(resolved), None
             return
-        folder = self._folder(resolved.parent if resolved != self.root else resolved, make)
+        inside = resolved if resolved == self.root else resolved.parent
+        folder = open_folder(self.root, inside.relative_to(self.root).as_posix(), make)
         try:
             yield resolved.name if resolved != self.root else ".", folder
         finally:
             os.close(folder)
-
-    def _folder(self, resolved: Path, make: bool) -> int:
-        """A descriptor of a folder, reached from the root without following a link."""
-        here = os.open(self.root, _FOLDER)
-        for part in resolved.relative_to(self.root).parts:
-            try:
-                if make:
-                    with suppress(FileExistsError):
-                        os.mkdir(part, dir_fd=here)
-                below = os.open(part, _FOLDER, dir_fd=here)
-            finally:
-                os.close(here)
-            here = below
-        return here
 
     @contextmanager
     def _named(self, path: str) -> Iterator[None]:
@@ -220,3 +224,8 @@ class Workspace:
         except OSError as error:
             code = "OUTSIDE_WORKSPACE" if error.errno == errno.ELOOP else "FILE_ERROR"
             raise self.error(code, path, reason=error.strerror) from error
+
+
+def _opened(name: str, flags: int, folder: int | None) -> int:
+    """An `opener` of `open`, for a name in the folder of a descriptor."""
+    return os.open(name, flags | _READ, dir_fd=folder)
