@@ -53,6 +53,13 @@ class TraceTest(unittest.TestCase):
             self.assertIn("the last line is cut off", out)
         self.assertEqual((2, ""), mini_agent("check", self.folder / "none", "--json")[:2])
 
+    def test_a_message_that_names_an_event_is_none(self):
+        """An argument may be spelt like the event that the traces of sub-agents are found by."""
+        made = next(made for record in self.records if record["type"] == "message"
+                    for made in record["message"].get("tool_calls", ()))
+        made["arguments"]["query"] = "subagent_end"
+        self.assertFalse([text for text in self.findings(self.records) if "sub-agent" in text])
+
     def test_traces_that_runs_wrote_are_true(self):
         """The reference trace and the shipped ones have nothing wrong."""
         for path in (REFERENCE, *SAMPLES.glob("*.jsonl")):

@@ -20,7 +20,7 @@ from ..disk import read_file, real_path
 from ..errors import TraceError, UsageError
 from ..lint import Finding, lint_message, lint_pairing
 from ..subagents.endings import CUT_OFF, numbers_of
-from ..subagents.trails import child_trace, find_trace
+from ..subagents.trails import child_trace, events_in, find_trace
 from ..trace import parse_record, read_trace, trace_folder
 from .sessions import LogSession, open_sessions
 
@@ -104,13 +104,13 @@ def _is_trace(raw: bytes) -> bool:
 
 def _check_children(path: Path, raw: bytes, seen: set[str]) -> Iterator[Told]:
     """The traces of sub-agents, against what their parent says of how they ended."""
-    for number, text in enumerate(raw.split(b"\n"), 1):
-        told = parse_record(text)["payload"] if b'"subagent_end"' in text and _is_trace(text) else {}
-        child, status = told.get("child"), told.get("status")
+    for number, told in events_in(raw, "subagent_end"):
+        child = told.get("child")
         if type(child) is not int:
-            continue  # something else, or what `audit` has told already
+            continue  # `audit` has told of it
         log = child_trace(trace_folder(path), child)
-        cut_off, here = status in CUT_OFF, partial(Told, str(path), number, None, "trace")
+        cut_off = told.get("status") in CUT_OFF
+        here = partial(Told, str(path), number, None, "trace")
         if real_path(log) in seen:
             yield here(f"the log of sub-agent {child} is that of another")
         elif log.is_file():

@@ -58,16 +58,24 @@ def children_of(trace: Path) -> list[tuple[int, Path]]:
 
     Lines that cannot be read are left to whoever checks the trace. Raises OSError.
     """
-    numbers: set[int] = set()
-    for text in read_file(trace).split(b"\n"):
-        if b'"subagent_start"' in text:
+    begun = {payload.get("child") for _, payload in events_in(read_file(trace), "subagent_start")}
+    numbers = sorted(number for number in begun if isinstance(number, int))
+    found = [(number, child_trace(trace_folder(trace), number)) for number in numbers]
+    return [(number, path) for number, path in found if path.is_file()]
+
+
+def events_in(raw: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(number of its line, payload) of each event of this name in the bytes of a trace.
+
+    Lines that cannot be read are passed over, and other lines need not be parsed.
+    """
+    mark = f'"{name}"'.encode()
+    for number, text in enumerate(raw.split(b"\n"), 1):
+        if mark in text:
             with suppress(ValueError):
                 record = parse_record(text)
-                if record.get("event") == "subagent_start":
-                    number = record["payload"].get("child")
-                    numbers |= {number} if isinstance(number, int) else set()
-    found = [(number, child_trace(trace_folder(trace), number)) for number in sorted(numbers)]
-    return [(number, path) for number, path in found if path.is_file()]
+                if record.get("event") == name:
+                    yield number, record["payload"]
 
 
 def family_of(trace: Path) -> Iterator[tuple[str, Path]]:
