@@ -16,11 +16,10 @@ from typing import Any
 from .disk import read_file
 from .errors import TaskFileError
 from .messages import clean_json
-from .strict_json import loads
+from .strict_json import loads, skip_blanks
 from .texts import Texts
 from .tools.schema import schema_faults
 
-_BLANK = re.compile(r"[ \t\r\n]*")
 ONE_OBJECT = "give one object; a recorded session is replayed by compare"
 Faults = Callable[[dict[str, Any]], Iterator[tuple[str, str]]]  # (path of a field, what is wrong)
 
@@ -69,7 +68,7 @@ def _parsed(path: Path, text: str) -> Any:
 def _refuse_twins(path: Path, text: str) -> None:
     """Of two values under one key Python's decoder takes the last, and says nothing."""
     try:
-        _walk(text, _skip(text, 0), "", {})
+        _walk(text, skip_blanks(text, 0), "", {})
     except _Twin as twin:
         line, column = line_column(text, twin.at)
         raise TaskFileError(f"{twin} stands twice", value=str(twin),
@@ -101,7 +100,7 @@ def value_offsets(text: str) -> dict[str, int]:
     """
     found: dict[str, int] = {}
     try:
-        _walk(text, _skip(text, 0), "", found)
+        _walk(text, skip_blanks(text, 0), "", found)
     except (ValueError, IndexError, RecursionError):
         return found  # the caller has the decoder's own error; this adds the field
     return found
@@ -113,29 +112,24 @@ def _walk(text: str, at: int, path: str, found: dict[str, int]) -> int:
     if text[at] not in "{[":
         return json.JSONDecoder().raw_decode(text, at)[1]
     closing = "}" if text[at] == "{" else "]"
-    number, here, keys = 0, _skip(text, at + 1), set[str]()
+    number, here, keys = 0, skip_blanks(text, at + 1), set[str]()
     while text[here] != closing:
         inner = f"{path}[{number}]"
         if closing == "}":
             start = here
             key, here = json.JSONDecoder().raw_decode(text, here)
-            here = _skip(text, _skip(text, here) + 1)  # the colon
+            here = skip_blanks(text, skip_blanks(text, here) + 1)  # the colon
             inner = f"{path}.{key}" if path else str(key)
             if key in keys:
                 raise _Twin(inner, start)
             keys.add(key)
-        here = _skip(text, _walk(text, here, inner, found))
+        here = skip_blanks(text, _walk(text, here, inner, found))
         if text[here] == ",":
-            here = _skip(text, here + 1)
+            here = skip_blanks(text, here + 1)
         elif text[here] != closing:
             raise ValueError("neither a comma nor an end")
         number += 1
     return here + 1
-
-
-def _skip(text: str, at: int) -> int:
-    match = _BLANK.match(text, at)
-    return match.end() if match else at
 
 
 def line_column(text: str, offset: int) -> tuple[int, int]:

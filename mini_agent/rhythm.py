@@ -6,10 +6,11 @@ between. The drivers print it, the charts draw it, `watch` compares two of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .compression.rising import stretches
 from .errors import TraceError
 from .trace import Record
 
@@ -100,13 +101,7 @@ def peak(table: Iterable[Row]) -> int:
     return max((row.sent for row in table), default=0)
 
 
-def number_ranges(numbers: Iterable[int]) -> str:
+def number_ranges(numbers: Sequence[int]) -> str:
     """Rising numbers in short: `3`, `2..15`, `3, 5..7`."""
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and number == parts[-1][1] + 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}..{last}"
-                     for first, last in parts)
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}..{run[-1]}"
+                     for run in stretches(numbers))

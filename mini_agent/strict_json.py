@@ -8,8 +8,10 @@ trace. What is left out: the texts in it (`hostile.py`).
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
+_BLANKS = re.compile(r"[ \t\r\n]*")
 DEEPEST = 100  # levels of nesting; Python's own limit differs by version
 
 
@@ -32,6 +34,12 @@ def too_deep(value: Any, levels: int = DEEPEST) -> bool:
     return True
 
 
+def skip_blanks(text: str, at: int) -> int:
+    """The index of the first character from `at` on that is no white space of JSON."""
+    match = _BLANKS.match(text, at)
+    return match.end() if match else at
+
+
 def decode(text: str, start: int = 0) -> tuple[Any, int]:
     """One JSON value from `start` on and the index behind it; ValueError if none.
 
@@ -49,8 +57,8 @@ def decode(text: str, start: int = 0) -> tuple[Any, int]:
 def loads(text: str) -> Any:
     """The one JSON value of a text. Raises what `json.loads` does, and ValueError for one
     that is nested too deep or has a number of thousands of digits."""
-    start = len(text) - len(text.lstrip(" \t\r\n"))
-    value, end = decode(text, start)
-    if rest := text[end:].lstrip(" \t\r\n"):
-        raise json.JSONDecodeError("Extra data", text, len(text) - len(rest))
+    value, end = decode(text, skip_blanks(text, 0))
+    end = skip_blanks(text, end)
+    if end < len(text):
+        raise json.JSONDecodeError("Extra data", text, end)
     return value

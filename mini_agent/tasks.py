@@ -54,6 +54,13 @@ class Task:
         """Whether a reply starts sub-agents."""
         return any("children" in reply for reply in self.replies)
 
+    @property
+    def has_stages(self) -> bool:
+        """Whether a reply ends a stage of the work."""
+        return any("stage" in reply for reply in self.replies) or any(
+            call["name"] == "stage_done"
+            for reply in self.replies for call in reply.get("tool_calls", ()))
+
     def model(self) -> ScriptedModel:
         """The model that says the replies, from the first one on."""
         return ScriptedModel(self.replies, self.summaries, Texts(self.language))

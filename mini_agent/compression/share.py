@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .scene import Scene
+from .shrink import shorten
 from .view import Change, Entry, View
 
 
@@ -26,20 +27,19 @@ class UserShare:
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """One change for all of them that get cheaper, None if there is none."""
-        inserts = [(at, entry) for at in self._beyond(view, scene)
-                   if (entry := _handle(view[at], scene)).tokens < view[at].tokens]
-        return Change(self.name, tuple(at for at, _ in inserts), tuple(inserts)) if inserts else None
-
-    @staticmethod
-    def _beyond(view: View, scene: Scene) -> Iterator[int]:
-        for at, entry in enumerate(view.entries[:scene.protection.tail]):
-            if entry.how == "verbatim" and entry.message["role"] == "user" \
-                    and not entry.covers(scene.protection.verbatim):
-                yield at
+        return shorten(self.name, view, scene, _beyond(view, scene),
+                       lambda entry: _handle(entry, scene))
 
 
-def _handle(entry: Entry, scene: Scene) -> Entry:
+def _beyond(view: View, scene: Scene) -> Iterator[int]:
+    """The view indexes of users' messages that are beyond the share."""
+    for at, entry in enumerate(view.entries[:scene.protection.tail]):
+        if entry.how == "verbatim" and entry.message["role"] == "user" \
+                and not entry.covers(scene.protection.verbatim):
+            yield at
+
+
+def _handle(entry: Entry, scene: Scene) -> str:
     index, = entry.stands_for
-    text = scene.texts("user_handle", index=index, chars=len(entry.message["content"]),
+    return scene.texts("user_handle", index=index, chars=len(entry.message["content"]),
                        way_back=scene.way_back(index))
-    return scene.entry({**entry.message, "content": text}, entry.stands_for, "shortened")

@@ -50,18 +50,25 @@ def parse(text: str) -> Sheet:
 
 def render(sheet: Sheet) -> str:
     """The text of a sheet; `parse` gives the sheet back."""
-    return "\n".join(line for head, body in sheet.items()
-                     for line in ((head, *body) if head else body))
+    lines: list[str] = []
+    for head, body in sheet.items():
+        lines += [head, *body] if head else body
+    return "\n".join(lines)
 
 
 def merge(texts: Iterable[str], none: str) -> str:
-    """One text of several, oldest first, section by section; `none` lines give way."""
+    """One text of several, oldest first, section by section.
+
+    `none` is the line that says "nothing": it stays only where it is all that is said.
+    """
     merged: Sheet = {}
     for text in texts:
         for head, body in parse(text).items():
             merged.setdefault(head, []).extend(body)
-    return render({head: [line for line in body if line != none] or [none]
-                   if none in body else body for head, body in merged.items()})
+    for head, body in merged.items():
+        if none in body:
+            merged[head] = [line for line in body if line != none] or [none]
+    return render(merged)
 
 
 class Pile:

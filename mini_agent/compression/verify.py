@@ -57,9 +57,12 @@ def lacking(names: Iterable[str], messages: Sequence[Message]) -> list[str]:
     """Which of these names a few messages do not support, each once, in order."""
     sizes = {size for message in messages for size in _sizes(message)}
     source = "\n".join(part for message in messages for part in _parts(message))
-    return [name for name in dict.fromkeys(names)
-            if not (_is_count(name) and (1 <= int(name) <= len(messages) or name in sizes))
-            and not _stands(name, source)]
+
+    def supported(name: str) -> bool:
+        return (_is_count(name) and (name in sizes or 1 <= int(name) <= len(messages))
+                or _stands(name, source))
+
+    return [name for name in dict.fromkeys(names) if not supported(name)]
 
 
 class Support:
@@ -94,12 +97,18 @@ class Support:
         Counts that can be taken from the originals (how many messages, how many
         lines or characters a message has) are supported. Each once, in order.
         """
-        size = len(covered) + len(more)
-        return [name for name in dict.fromkeys(names)
-                if not (_is_count(name) and (1 <= int(name) <= size or meet(
-                    self._measure(history).get(name, ()), covered)))
-                and not self._found(name, history, covered)
-                and not any(_said(name, message) for message in more)]
+        def supported(name: str) -> bool:
+            return (_is_count(name) and self._counts(name, history, covered, len(more))
+                    or self._found(name, history, covered)
+                    or any(_said(name, message) for message in more))
+
+        return [name for name in dict.fromkeys(names) if not supported(name)]
+
+    def _counts(self, count: str, history: Sequence[Message], covered: Sequence[int],
+                more: int) -> bool:
+        """Whether a count can be of some of these messages, or of what is in one of them."""
+        return 1 <= int(count) <= len(covered) + more or meet(
+            self._measure(history).get(count, ()), covered)
 
     def _found(self, name: str, history: Sequence[Message], covered: Sequence[int]) -> bool:
         places = self._places.setdefault(name, [])

@@ -41,8 +41,7 @@ def find_sources(paths: Sequence[str]) -> list[Source]:
         if not os.path.isdir(path):
             found[str(find_trace(path))] = True
             continue
-        inside = sorted(str(file) for here, _, names in walk(Path(path)) for file in map(
-            Path(here).joinpath, names) if file.is_file() and _is_wanted(file, Path(path)))
+        inside = _files_in(Path(path))
         if not inside:
             raise UsageError("there is no file in this folder", place=path,
                              remedy="name a folder with recorded sessions")
@@ -51,6 +50,12 @@ def find_sources(paths: Sequence[str]) -> list[Source]:
     top = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in found])
     return [Source(at, path, Path(os.path.relpath(os.path.abspath(path), top)).as_posix(),
                    _size(path), asked) for at, (path, asked) in enumerate(found.items())]
+
+
+def _files_in(top: Path) -> list[str]:
+    """The files below a folder that may be sessions, sorted."""
+    files = (Path(here, name) for here, _, names in walk(top) for name in names)
+    return sorted(str(file) for file in files if file.is_file() and _is_wanted(file, top))
 
 
 def _is_wanted(file: Path, top: Path) -> bool:

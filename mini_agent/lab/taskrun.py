@@ -80,10 +80,9 @@ def _copy(workspace: str, copy: Path) -> None:
 
 def _stages_of(task: Task) -> Governance | None:
     """A window that does nothing but note where stages end, for a task that has any."""
-    if any("stage" in reply or any(call["name"] == "stage_done" for call in reply.get(
-            "tool_calls", ())) for reply in task.replies):
-        return governed_by(replace(find_policy("none"), stages=True), None)
-    return None
+    if not task.has_stages:
+        return None
+    return governed_by(replace(find_policy("none"), stages=True), None)
 
 
 def _session(name: str, records: Sequence[Record]) -> LogSession:

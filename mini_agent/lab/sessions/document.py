@@ -10,7 +10,6 @@ so that they cannot get into a trace. Nothing of a line is kept behind its turn.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
@@ -20,11 +19,10 @@ from typing import Any
 from ...disk import read_file
 from ...errors import UsageError
 from ...hostile import clean
-from ...strict_json import decode, loads
+from ...strict_json import decode, loads, skip_blanks
 from .base import Unreadable
 
 HEAD_VALUES = 200      # as many values are looked at to find the format
-_BLANK = re.compile(r"[ \t\r\n]*")
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _REPLACED = "\ufffd".encode()
@@ -34,7 +32,7 @@ def parse_line(text: str) -> tuple[list[Any], str]:
     """All values of a line, and what stopped the reading ("" if nothing did)."""
     values: list[Any] = []
     text = text.rstrip("\r\n")
-    at = _skip(text, 0)
+    at = skip_blanks(text, 0)
     while at < len(text):
         try:
             value, at = decode(text, at)
@@ -43,17 +41,12 @@ def parse_line(text: str) -> tuple[list[Any], str]:
         except ValueError as error:
             return values, str(error).partition(":")[0]
         values.append(value)
-        at = _skip(text, at)
+        at = skip_blanks(text, at)
     return values, ""
 
 
 def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
-
-
-def _skip(text: str, at: int) -> int:
-    found = _BLANK.match(text, at)
-    return found.end() if found else at
 
 
 class Document:
