@@ -85,6 +85,38 @@ class OutputTest(unittest.TestCase):
                          "--window", "1800", "--evidence", "1")[1]
         self.assertIn("whole_rounds at 1800: missing: 2 items, the 1 largest:\n"
                       '  step 5, last seen in #3: "return \\"\\".join(parts)"\n', out)
+        out = mini_agent("compare", SAMPLES / "lesson.jsonl", "--policy", "digest",
+                         "--window", "1800", "--evidence", "2")[1]
+        self.assertIn('  step 5, last seen in #3, behind a handle: "return \\"\\".join(parts)"\n', out)
+
+    def test_prices_make_a_bill_in_every_output(self):
+        """A column where there are prices only, in the table, in that of means, on the page; in
+        the rows it is empty without them. Shares keep the prices."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        one, paid = ("compare", SAMPLES / "lesson.jsonl", "--policy", "clip", "--window", "1800"), (
+            "--price", "3,0.3,15")
+        self.assertEqual([None, None], [row["bill"] for row in json.loads(
+            mini_agent(*one, "--json")[1])])
+        bills = [row["bill"] for row in json.loads(mini_agent(*one, *paid, "--json")[1])]
+        self.assertEqual([.016679, .01778], bills)
+        out = mini_agent(*one, *paid, "--html", folder / "p.html")[1]
+        head, *body = out.splitlines()[2:5]
+        end = head.index("bill") + len("bill")
+        self.assertEqual(["0.0167", "0.0178"], [row[end - 6:end] for row in body])
+        self.assertIn("at a bill of 0.0178.", " ".join(out.split()))
+        page = (folder / "p.html").read_text(encoding="utf-8")
+        self.assertIn("--price 3,0.3,15 --html", page)
+        self.assertIn(">bill</th>", page)
+        mini_agent(*one, "--html", folder / "p.html")
+        self.assertNotIn(">bill</th>", (folder / "p.html").read_text(encoding="utf-8"))
+        self.assertNotIn("bill", mini_agent(*one)[1])
+        many = mini_agent(*CALL, *paid)[1]
+        self.assertIn(" a session. ", " ".join(many.split()))
+        self.assertIn("    bill  ", many)
+        for number in (1, 2):
+            (folder / str(number)).write_text(
+                mini_agent(*CALL, *paid, "--shard", f"{number}/2")[1], encoding="utf-8")
+        self.assertEqual(many, mini_agent("compare", "--merge", folder / "1", folder / "2")[1])
 
     def test_without_evidence_its_columns_are_empty(self):
         """And everything else is the same."""
@@ -273,6 +305,8 @@ class BadInputTest(unittest.TestCase):
         Path(self.folder, "blank").write_text("\n \n", encoding="utf-8")
         self.refused(session, "--fact", f"@{self.folder}/blank")
         self.refused(session, "--evidence", "--no-evidence")
+        for price in ("3,0.3", "3,0.3,-1", "a,b,c", "nan,1,1"):
+            self.assertIn("--price: no prices in", self.refused(session, "--price", price))
 
     def test_a_folder_may_hold_other_files(self):
         """They are named and left out; the sessions among them are compared."""
@@ -570,6 +604,16 @@ class SummaryTest(unittest.TestCase):
             with self.subTest(more):
                 row = summarise([self.result(.1, **more), self.result(.5)])[0]
                 self.assertEqual((1, .5, None), (row["sessions"], row["far_recall"], row["low"]))
+
+    def test_the_worst_session_is_named_and_each_is_kept_apart(self):
+        """In the order of the sessions, those that do not count left out."""
+        results = [self.result(.5), self.result(.1, calls=19), self.result(.2), self.result(None)]
+        for name, result in zip("abcd", results):
+            for row in result["rows"]:
+                row["session"] = name
+        row = summarise(results)[1]
+        self.assertEqual(([.5, .2, None], "c"), (row["each"], row["worst_session"]))
+        self.assertIsNone(summarise([self.result(None)])[0]["worst_session"])
 
     def test_the_interval_is_the_same_on_every_machine(self):
         """A fixed seed, and numbers of the generator that no version changes."""

@@ -207,7 +207,7 @@ class MarksTest(unittest.TestCase):
     def marks(self, values: list[float | None], made: str = "recall") -> list[str]:
         """Which of the policies a, b, c ... with these values are marked, of their cells."""
         keys = [key for key, *_ in SUMMARY_COLUMNS if key != "interval"]
-        rows = [mean(**{**dict.fromkeys(keys), "policy": name, "low": 1.0, "high": 1.0,
+        rows = [mean(**{**dict.fromkeys(keys), "policy": name, "low": 1.0, "high": 1.0, "bill": 1.0,
                                                     made: value}) for name, value in zip("abcdef", values)]
         cells = re.findall(r'<td class="number ?(\w*)" data-key="[^"]*">', summary_tables(rows))
         number = [key for key in keys if key != "policy"].index(made)

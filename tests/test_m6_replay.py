@@ -14,6 +14,7 @@ from mini_agent.lab.replay import Trial, replay
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.sessions.base import act_of
 from mini_agent.messages import assistant, call, groups, pairing_faults, system, text_of, tool_result, user
+from mini_agent.meter import prices
 from mini_agent.tokens import estimator
 from mini_agent.trace import line, read_trace
 from tests.labs import ROOT, SAMPLES, mini_agent, recording
@@ -64,7 +65,7 @@ class BaselineTest(unittest.TestCase):
         self.assertEqual(
             "session format policy window steps peak_tokens sent_tokens summary_tokens cost "
             "summary_price over_window_steps far_recall far_in_context recall fresh lines reach prefix_breaks "
-            "compressions law_breaks facts", " ".join(KEYS))
+            "cached_tokens answer_tokens bill compressions law_breaks facts", " ".join(KEYS))
 
     def test_a_step_is_a_run_of_assistant_messages(self):
         """Consecutive ones are one call of the model, and what is behind the last is none."""
@@ -100,6 +101,24 @@ class CostTest(unittest.TestCase):
         self.assertEqual(25.0, row["prefix_breaks"])
         self.assertEqual(sum(moment.sent for moment in moments), row["sent_tokens"])
         self.assertEqual(max(moment.sent for moment in moments), row["peak_tokens"])
+
+    def test_a_bill_is_new_cached_and_answered_at_their_prices(self):
+        """In millions of tokens; what a summariser reads is new, what it writes an answer."""
+        session = recording(SAMPLES / "lesson.jsonl")
+        made = prices("3,0.5,15")
+        rows = rows_of(session, 1_200, "published", "clip", prices=made)
+        answers = sum(session.tokens[at] for call in session.calls for at in call)
+        for row, moments in rows.values():
+            summaries = [record["payload"] for moment in moments for record in moment.records
+                         if record["event"] == "model_summarize"]
+            self.assertEqual(row["policy"] == "published", bool(summaries))
+            read = sum(session.tokens[at] for payload in summaries for at in payload["input"])
+            written = sum(estimator("runs").text(payload["output"]) for payload in summaries)
+            cached = sum(moment.prefix for moment in moments)
+            self.assertEqual((cached, answers), (row["cached_tokens"], row["answer_tokens"]))
+            self.assertEqual(round((3 * (row["sent_tokens"] - cached + read) + .5 * cached
+                                    + 15 * (answers + written)) / 1e6, 6), row["bill"])
+        self.assertIsNone(rows_of(session, 1_200)["none"][0]["bill"])
 
     def test_summaries_are_paid_apart(self):
         """What the summariser read and wrote, in tokens of the same estimator."""

@@ -101,6 +101,26 @@ class VerdictTest(unittest.TestCase):
         self.assertEqual(("Window 1000, 8 sessions", "What is lost was not measured."),
                          (unmeasured.where, unmeasured.said()))
 
+    def test_of_many_sessions_the_difference_is_taken_session_by_session(self) -> None:
+        """To what keeps the most beside it: one that every session shows is none by chance."""
+        def means(each: list[float | None]) -> dict[str, Any]:
+            return {"sessions": 4, "low": .8, "high": .95, "over_share": 0, "each": each,
+                    "worst_session": "<b>"}
+        for theirs, said in (
+                ([.8, .7, .9, None], "+0.083 (+0.050 to +0.100), higher in 3 of 3 and lower in 0."),
+                ([.8, .9, .9, .5], "+0.012 (-0.062 to +0.075), higher in 2 of 4 and lower in 1, "
+                                   "which may be chance.")):
+            found, = verdicts((), [row("a", .9, .5, **means([.9, .8, .95, .5])), row(
+                "b", .8, .6, **means(theirs)), row("c", .7, .3, **means([.1, .1, .1, .1]))], set())
+            self.assertIn(f"Session by session its far recall differs from that of *b* by {said} "
+                          "It keeps the least in *<b>*, 0.500. The cheapest", found.said("*{}*".format))
+
+    def test_with_prices_the_bill_decides(self) -> None:
+        """In place of the relative cost, which takes a cached token for a tenth of any."""
+        found = advised(row("a", .9, .5, bill=2.0), row("b", .9, .8, bill=1.5))
+        self.assertEqual("Take b: it keeps the most of what is used again, far recall 0.900, 0.900 in "
+                         "context, at a bill of 1.5000.", found.said().partition("fitted. ")[2])
+
     def test_without_evidence_nothing_is_said_of_it(self) -> None:
         """`--no-evidence` measures none; that is not too little."""
         out = mini_agent("compare", SAMPLES / "lesson.jsonl", "--policy", "clip,whole_rounds",

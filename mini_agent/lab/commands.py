@@ -98,6 +98,8 @@ def _add_compare(commands: Any, add: Add) -> None:
                         help="windows in tokens, 32k for 32000, 1m for a million (default: %(default)s)")
     parser.add_argument("--estimator", default="runs", metavar="NAME",
                         help="what counts the tokens (default: %(default)s)")
+    parser.add_argument("--price", default="", metavar="IN,CACHED,OUT",
+                        help="prices of a million tokens each; then there is a bill, and it decides")
     parser.add_argument("--fact", action="append", default=[], metavar="TEXT",
                         help="say where this text is at the end (@FILE: one text per line)")
     parser.add_argument("--evidence", nargs="?", type=int, const=20, metavar="N",

@@ -19,6 +19,7 @@ from ..columns import number_of
 from ..compression.budget import make_budget
 from ..errors import MiniAgentError, UsageError
 from ..hostile import clean
+from ..meter import Prices, prices
 from ..tokens import estimator
 from .extremes import check_names, lab_policy
 from .halves import second_half
@@ -41,7 +42,8 @@ Progress = Callable[[float], None]
 class Plan:
     """What is asked of every session. Windows in tokens; `grid` are further windows
     that only the page shows; `evidence` off leaves its columns empty; task files are run
-    in a copy of `workspace`; `half`: of each session only the second half is replayed."""
+    in a copy of `workspace`; `half`: of each session only the second half is replayed; `price`
+    are the prices of a bill, "" for none."""
 
     policies: tuple[str, ...]
     windows: tuple[int, ...]
@@ -53,6 +55,7 @@ class Plan:
     grid: tuple[int, ...] = ()
     workspace: str = ""
     half: bool = False
+    price: str = ""
 
     def check(self) -> None:
         """`UsageError` where a name or a window is wrong."""
@@ -60,6 +63,11 @@ class Plan:
         estimator(self.estimator)
         for window in self.windows:
             make_budget(window)
+        self.prices()
+
+    def prices(self) -> Prices | None:
+        """The prices of a million tokens, None where there are none."""
+        return prices(self.price) if self.price else None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -149,7 +157,8 @@ def result_of(session: LogSession, source: Source, plan: Plan, progress: Progres
         for policy_name in plan.names:
             policy = lab_policy(policy_name, recording)
             tally = tallies[window, policy_name] = Tally(
-                recording, plan.facts, evidence=plan.evidence, misses=plan.misses)
+                recording, plan.facts, evidence=plan.evidence, misses=plan.misses,
+                prices=plan.prices())
             trial = Trial(recording, policy, window, [tally])
             if plan.page:
                 films.append(Film(trial, tally))

@@ -5,7 +5,10 @@ what is sent, `peak_tokens` its maximum. `cost` prices the leading entries that 
 step before had sent at a tenth (a cache reads them) and the rest in full, relative to
 the same sum without compression; summaries are not in it: `summary_tokens` are what
 a summariser read and wrote, `summary_price` is their price in full, relative to the
-same sum. `prefix_breaks`: steps, of 100, at which something that
+same sum. `cached_tokens` are those leading ones, of all steps, `answer_tokens` what the
+recorded agent had answered: with the prices of a provider (of a million tokens: new,
+cached, answered) they make the `bill`, requests, answers and summaries together; None
+without prices. `prefix_breaks`: steps, of 100, at which something that
 had been sent before was no longer there as it was. Shares and cost have 4 decimals.
 """
 
@@ -17,13 +20,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..evidence import Held, Shares
+from ..meter import Meter, Prices
 from .facts import Probe
 from .recording import Recording
 from .replay import Moment
 
 KEYS = ("session", "format", "policy", "window", "steps", "peak_tokens", "sent_tokens",
         "summary_tokens", "cost", "summary_price", "over_window_steps", "far_recall", "far_in_context",
-        "recall", "fresh", "lines", "reach", "prefix_breaks", "compressions", "law_breaks", "facts")
+        "recall", "fresh", "lines", "reach", "prefix_breaks", "cached_tokens", "answer_tokens", "bill",
+        "compressions", "law_breaks", "facts")
 CACHED = .1  # the price of a token that a cache reads
 Row = dict[str, Any]
 
@@ -48,25 +53,28 @@ class Mean:
 
 
 class Missed(NamedTuple):
-    """An item that the view of a step did not hold; `last_seen` is a history index."""
+    """An item that the view of a step did not hold; `last_seen` is a history index, `reach`
+    whether the view showed a handle of it."""
 
     step: int
     text: str
     last_seen: int
+    reach: bool
 
 
 class Tally:
     """Observes one trial and sums up. `price` is in tokens, cached ones at a tenth."""
 
     def __init__(self, recording: Recording, facts: Sequence[str] = (), *,
-                 evidence: bool = True, misses: bool = False) -> None:
-        self._recording = recording
+                 evidence: bool = True, misses: bool = False, prices: Prices | None = None) -> None:
+        self._recording, self._prices = recording, prices
         self.probes = [Probe(fact, recording.messages) for fact in facts]
         self.held = Held(recording.evidence) if evidence else None
         self._means = {name: Mean() for name in Shares._fields}
         self._misses = misses
         self.missed: list[Missed] = []
         self.steps = self.peak = self.sent = self.summaries = self.over = self.breaks = 0
+        self.cached = self.answered = self.summed_up = 0
         self.price = 0.0
         self.compressions: Counter[str] = Counter()
         self.law_breaks = 0
@@ -76,6 +84,8 @@ class Tally:
         self.steps += 1
         self.peak = max(self.peak, moment.sent)
         self.sent += moment.sent
+        self.cached += moment.prefix
+        self.answered += sum(self._recording.tokens[at] for at in self._recording.calls[moment.step])
         self.price += CACHED * moment.prefix + (moment.sent - moment.prefix)
         self.over += moment.over
         self.breaks += moment.prefix < moment.before
@@ -93,6 +103,7 @@ class Tally:
             self.compressions[payload["strategy"]] += 1
         elif record["event"] == "model_summarize":
             self.summaries += self.summary_cost(payload)
+            self.summed_up += self._recording.estimate.text(payload["output"])
 
     def summary_cost(self, payload: dict[str, Any]) -> int:
         """Tokens that a summariser read and wrote, from its record."""
@@ -119,7 +130,8 @@ class Tally:
             mean.add(value)
         if self._misses:
             self.missed.extend(Missed(moment.step, evidence.text(number),
-                                      evidence.last_seen(number, moment.at))
+                                      evidence.last_seen(number, moment.at),
+                                      held.can_be_had(number))
                                for number in held.missing(step))
 
     def row(self, policy: str, window: int, baseline: Tally) -> Row:
@@ -131,6 +143,13 @@ class Tally:
                   *(self._means[name].value for name in (
                       "far", "far_in_context", "recall", "fresh", "lines", "reach")),
                   round(100 * self.breaks / self.steps, 2) if self.steps else None,
+                  self.cached, self.answered, self._bill(),
                   dict(sorted(self.compressions.items())), self.law_breaks,
                   {probe.fact: probe.state for probe in self.probes})
         return dict(zip(KEYS, values, strict=True))
+
+    def _bill(self) -> float | None:
+        """What all of it costs, to 6 decimals; a summariser reads what no cache has."""
+        used = Meter(prompt=self.sent + self.summaries - self.summed_up, cached=self.cached,
+                     answer=self.answered + self.summed_up)
+        return None if self._prices is None else round(self._prices.of(used), 6)

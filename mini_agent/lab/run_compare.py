@@ -117,7 +117,8 @@ def _plan(options: argparse.Namespace) -> Plan:
     page = bool(options.html)
     return Plan(policies, windows, options.estimator, _facts(options.fact),
                 evidence=not options.no_evidence, misses=options.evidence is not None,
-                page=page, grid=grid(windows) if page else (), workspace=options.workspace)
+                page=page, grid=grid(windows) if page else (), workspace=options.workspace,
+                price=options.price)
 
 
 def _facts(given: Sequence[str]) -> tuple[str, ...]:
@@ -213,4 +214,6 @@ def command_of(paths: Sequence[str], plan: Plan, page: str) -> str:
         words.append("--no-evidence")
     if plan.workspace:
         words += ["--workspace", plan.workspace]
+    if plan.price:
+        words += ["--price", plan.price]
     return shlex.join([*words, "--html", page])

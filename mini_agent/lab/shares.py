@@ -17,7 +17,7 @@ from ..errors import UsageError
 from ..hostile import clean
 from .compare import Plan, Result
 
-FORMAT = 2
+FORMAT = 3
 
 
 def share_text(shard: str, paths: Sequence[str], plan: Plan, results: Sequence[Result],

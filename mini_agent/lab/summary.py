@@ -31,10 +31,11 @@ def is_counted(result: Result, window: int) -> bool:
 def summarise(results: Sequence[Result]) -> list[Row]:
     """One row per window and policy, in the order of the rows of the sessions.
 
-    Keys: window, policy, sessions (how many count), far_recall with low and high,
-    worst_tenth (mean far recall of the worst tenth of the sessions), the means of
-    `MEANS` and over_share (of the steps), law_breaks (all together). None where nothing
-    could be counted.
+    Keys: window, policy, sessions (how many count), far_recall with low and high, `each`
+    (that of each session), worst_tenth (mean far recall of the worst tenth of the
+    sessions), worst_session (its name), the means of `MEANS`, bill (where there are prices)
+    and over_share (of the steps), law_breaks (all together). None where nothing could be
+    counted.
     """
     cells: dict[tuple[int, str], list[Row]] = {}
     for result in results:
@@ -49,9 +50,12 @@ def _summary(window: int, policy: str, rows: Sequence[Row]) -> Row:
     far = [row["far_recall"] for row in rows if row["far_recall"] is not None]
     low, high = interval(far)
     worst = sorted(far)[:max(1, len(far) // 10)]
+    last = next((row for row in rows if worst and row["far_recall"] == worst[0]), {})
     return {"window": window, "policy": policy, "sessions": len(rows), "far_recall": mean(far),
-            "low": low, "high": high, "worst_tenth": mean(worst),
+            "low": low, "high": high, "each": [row["far_recall"] for row in rows],
+            "worst_tenth": mean(worst), "worst_session": last.get("session"),
             **{key: mean(row[key] for row in rows) for key in MEANS},
+            "bill": mean(row.get("bill") for row in rows),
             "over_share": mean(row["over_window_steps"] / row["steps"] for row in rows),
             "law_breaks": sum(row["law_breaks"] for row in rows)}
 

@@ -49,9 +49,9 @@ def _flat(value: Any) -> Any:
     return escaped(f"'{value}" if value.startswith(FORMULA) else value)
 
 
-_HEAD = ("policy", "far", "in context", "recall", "fresh", "lines", "reach", "cost", "summary",
+_HEAD = ("policy", "far", "in context", "recall", "fresh", "lines", "reach", "cost", "bill", "summary",
          "peak", "sent", "over", "breaks", "laws", "compressions")
-_WEIGHTS = ("policy", "far", "in context", "cost", "summary", "over", "laws", "breaks", "peak",
+_WEIGHTS = ("policy", "far", "in context", "cost", "bill", "summary", "over", "laws", "breaks", "peak",
             "reach", "recall", "fresh", "lines", "sent", "compressions")
 
 
@@ -79,11 +79,14 @@ def _title(row: Row) -> str:
 
 def _table(head: Sequence[str], weights: Sequence[str], rows: Sequence[Row],
            cells: Callable[[Row], Sequence[str]], columns: int | None) -> Table:
-    """One block per window."""
+    """One block per window; a bill only where there were prices."""
+    shown = [name for name in head if name != "bill" or any(
+        row.get("bill") is not None for row in rows)]
     blocks: dict[str, list[Sequence[str]]] = {}
     for row in rows:
-        blocks.setdefault(_title(row), []).append(cells(row))
-    return Table(head, weights, blocks, columns)
+        blocks.setdefault(_title(row), []).append(
+            [cell for name, cell in zip(head, cells(row), strict=True) if name in shown])
+    return Table(shown, [name for name in weights if name in shown], blocks, columns)
 
 
 def _left_out(table: Table) -> Iterator[str]:
@@ -97,10 +100,14 @@ def _cells(row: Row) -> tuple[str, ...]:
     shares = (_share(row[key]) for key in ("far_recall", "far_in_context", "recall", "fresh",
                                            "lines", "reach", "cost"))
     done = " ".join(f"{name}={times}" for name, times in row["compressions"].items())
-    return (row["policy"], *shares, *(str(row[key]) for key in (
+    return (row["policy"], *shares, _bill(row), *(str(row[key]) for key in (
         "summary_tokens", "peak_tokens", "sent_tokens", "over_window_steps")),
         "-" if row["prefix_breaks"] is None else f"{row['prefix_breaks']:.1f}",
         str(row["law_breaks"]), done)
+
+
+def _bill(row: Row) -> str:
+    return "-" if row.get("bill") is None else f"{row['bill']:.4f}"
 
 
 def _share(value: float | None) -> str:
@@ -132,8 +139,8 @@ def fact_lines(results: Sequence[Result]) -> Iterator[str]:
 
 
 _SUMMARY_HEAD = ("policy", "sessions", "far", "interval", "in context", "worst tenth", "recall",
-                 "fresh", "lines", "reach", "cost", "summaries", "breaks", "over", "laws")
-_SUMMARY_WEIGHTS = ("policy", "far", "in context", "cost", "summaries", "over", "laws", "breaks",
+                 "fresh", "lines", "reach", "cost", "bill", "summaries", "breaks", "over", "laws")
+_SUMMARY_WEIGHTS = ("policy", "far", "in context", "cost", "bill", "summaries", "over", "laws", "breaks",
                     "interval", "sessions", "worst tenth", "reach", "recall", "fresh", "lines")
 
 
@@ -153,7 +160,7 @@ def _summary_cells(row: Row) -> tuple[str, ...]:
     return (row["policy"], str(row["sessions"]), _share(row["far_recall"]), between,
             *(_share(row[key]) for key in ("far_in_context", "worst_tenth", "recall", "fresh",
                                            "lines", "reach", "cost")),
-            "-" if row["summary_price"] is None else f"+{row['summary_price']:.2f}",
+            _bill(row), "-" if row["summary_price"] is None else f"+{row['summary_price']:.2f}",
             "-" if row["prefix_breaks"] is None else f"{row['prefix_breaks']:.1f}",
             "-" if row["over_share"] is None else f"{100 * row['over_share']:.0f} %",
             str(row["law_breaks"]) if row["sessions"] else "-")
@@ -171,5 +178,7 @@ def missed_lines(results: Sequence[Result], limit: int) -> Iterator[str]:
             missing = number_of(len(found), "item")
             yield (f"{result['session']}: {policy} at {window}: missing: {missing}"
                    + (f", the {limit} largest:" if len(found) > limit else ":"))
-            for step, text, last_seen in found[:limit]:
-                yield f"  step {step}, last seen in #{last_seen}: {json.dumps(text, ensure_ascii=False)}"
+            for step, text, last_seen, reach in found[:limit]:
+                handle = ", behind a handle" * reach
+                yield (f"  step {step}, last seen in #{last_seen}{handle}: "
+                       f"{json.dumps(text, ensure_ascii=False)}")

@@ -3,7 +3,8 @@
 Only policies that stayed within the window and kept the laws are advised, and named are
 always both sides, what is kept and what it costs: one number alone would praise the
 wrong. Of those that keep nearly the most, with and without its context, the cheapest is
-taken, its summaries paid in full. What is left out: how it looks; the page and the terminal say
+taken, its summaries paid in full; with prices by its bill. Of many sessions the difference
+to another policy is taken session by session, and its interval with it. What is left out: how it looks; the page and the terminal say
 the same sentences.
 """
 
@@ -11,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import Any
 
 from ..columns import number_of
 from .extremes import EXTREMES
+from .summary import interval
 from .variants import VARIANTS
 
 Row = Mapping[str, Any]
@@ -31,7 +34,7 @@ class Verdict:
     """What to do in one place: a session and a window, or a window and all its sessions.
 
     `so` is how it is without compression. Rows: the one to `take`, the one that keeps the
-    `most`, the `cheapest`. Where nothing is measured there is only the `smallest`, and
+    `most`, the `cheapest`; `next` is what keeps the most beside the one to take. Where nothing is measured there is only the `smallest`, and
     where there is nothing to take, `instead` says why.
     """
 
@@ -42,6 +45,7 @@ class Verdict:
     cheapest: Row | None = None
     smallest: Row | None = None
     instead: str = ""
+    next: Row | None = None
 
     def said(self, named: Callable[[str], str] = str) -> str:
         """The sentences behind `where`; `named` renders the name of a policy."""
@@ -56,10 +60,28 @@ class Verdict:
             nearly = "" if take is most else "nearly "
             yield (f"Take {named(take['policy'])}: it keeps {nearly}the most of what is used "
                    f"again, {_numbers(take)}.")
+            yield from _session_by_session(take, self.next, named)
         if most is not None and most is not take:
             yield f"Most is kept by {named(most['policy'])}: {_numbers(most)}."
         if cheapest is not None and cheapest is not take:
             yield f"The cheapest is {named(cheapest['policy'])}: {_numbers(cheapest)}."
+
+
+def _session_by_session(take: Row, other: Row | None, named: Callable[[str], str]) -> Iterator[str]:
+    """Of many sessions: how sure it is that one keeps more than the other, and where it keeps
+    the least."""
+    gains = [ours - theirs for ours, theirs in zip(take.get("each", ()), (other or {}).get("each", ()))
+             if ours is not None and theirs is not None]
+    low, high = interval(gains)
+    if other is not None and low is not None and high is not None:
+        better, worse = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
+        chance = ", which may be chance" if low <= 0 <= high else ""
+        yield (f"Session by session its far recall differs from that of {named(other['policy'])} by "
+               f"{fsum(gains) / len(gains):+.3f} ({low:+.3f} to {high:+.3f}), higher in {better} of "
+               f"{len(gains)} and lower in {worse}{chance}.")
+    if take.get("worst_session") and len(take["each"]) > 1:
+        least = min(far for far in take["each"] if far is not None)
+        yield f"It keeps the least in {named(take['worst_session'])}, {least:.3f}."
 
 
 def verdicts(rows: Sequence[Row], summary: Sequence[Row], unsound: set[str]) -> Iterator[Verdict]:
@@ -118,13 +140,16 @@ def _advised(where: str, so: str, sound: Sequence[Row]) -> Verdict:
     measured = [row for row in sound if row["far_recall"] is not None]
     if not measured:
         return Verdict(where, so, smallest=min(sound, key=lambda row: row["peak_tokens"]))
-    most = max(measured, key=lambda row: (_held(row), -paid(row)))
+    most = max(measured, key=lambda row: (_held(row), -_price(row)))
     if not _held(most):
         return Verdict(where, so, instead="No policy here keeps anything of what is used again "
                                           "from far back; try a larger window.")
     close = [row for row in measured if _lost(most, row, "far_recall") <= NEARLY
              and _lost(most, row, "far_in_context") <= NEARLY]
-    return Verdict(where, so, min(close, key=_cheap), most, min(measured, key=_cheap))
+    take = min(close, key=_cheap)
+    others = [row for row in measured if row is not take]
+    return Verdict(where, so, take, most, min(measured, key=_cheap),
+                   next=max(others, key=_held, default=None))
 
 
 def _held(row: Row) -> float:
@@ -141,8 +166,13 @@ def paid(row: Row) -> float:
     return float("inf") if row["cost"] is None else row["cost"] + (row["summary_price"] or 0)
 
 
+def _price(row: Row) -> float:
+    """The bill, where there are prices, else what is paid relative to no compression."""
+    return paid(row) if row.get("bill") is None else float(row["bill"])
+
+
 def _cheap(row: Row) -> tuple[float, float]:
-    return paid(row), -_held(row)
+    return _price(row), -_held(row)
 
 
 def _numbers(row: Row) -> str:
@@ -150,4 +180,6 @@ def _numbers(row: Row) -> str:
     between = "" if row.get("low") is None else f" ({row['low']:.3f} to {row['high']:.3f})"
     inside = "" if row["far_in_context"] is None else f", {row['far_in_context']:.3f} in context"
     price = "" if row["cost"] is None else f", at a cost of {paid(row):.2f}"
+    if row.get("bill") is not None:
+        price = f", at a bill of {row['bill']:.4f}" + " a session" * ("each" in row)
     return f"far recall {row['far_recall']:.3f}{between}{inside}{price}"

@@ -26,6 +26,7 @@ COLUMNS: tuple[Column, ...] = (
     ("lines", "lines", "of whole lines", True),
     ("reach", "reach", "far, with what stands behind a handle", True),
     ("cost", "cost", "price with a cache, relative to no compression", False),
+    ("bill", "bill", "at the prices that were given, answers and summaries included", False),
     ("summary_tokens", "summary", "tokens: what a summariser read and wrote", False),
     ("peak_tokens", "peak", "the largest request, in tokens", False),
     ("prefix_breaks", "breaks", "of 100 steps, how many changed what had been sent before", False),
@@ -39,7 +40,7 @@ SUMMARY_COLUMNS: tuple[Column, ...] = (  # of the means over sessions
     ("interval", "interval", "how far off the mean of far may be with so few sessions", None),
     _OF["far_in_context"],
     ("worst_tenth", "worst tenth", "far of the worst tenth of the sessions", True),
-    _OF["recall"], _OF["fresh"], _OF["lines"], _OF["reach"], _OF["cost"],
+    _OF["recall"], _OF["fresh"], _OF["lines"], _OF["reach"], _OF["cost"], _OF["bill"],
     ("summary_price", "summaries", "their price, on top of the cost", False),
     _OF["prefix_breaks"],
     ("over_share", "over", "share of the steps that would not have fitted", False),
@@ -49,8 +50,15 @@ SUMMARY_COLUMNS: tuple[Column, ...] = (  # of the means over sessions
 def tables(rows: Sequence[Row]) -> str:
     """A table a window of a session; every cell has its value for sorting beside its text."""
     columns = [column for column in COLUMNS if column[0] != "facts" or rows[0]["facts"]]
+    columns = _with_bill(columns, rows)
     return "\n".join(_table(f"{told(rows[0])}, window {window}", columns, own)
                      for window, own in _by_window(rows))
+
+
+def _with_bill(columns: Sequence[Column], rows: Sequence[Row]) -> list[Column]:
+    """The columns, without that of the bill where there were no prices."""
+    return [column for column in columns if column[0] != "bill" or any(
+        row.get("bill") is not None for row in rows)]
 
 
 def told(row: Row) -> str:
@@ -64,7 +72,7 @@ def summary_tables(summary: Sequence[Row]) -> str:
             for row in summary if row["sessions"]]
     return "\n".join(
         _table(f"window {window}, {number_of(own[0]['sessions'], 'session')}: means over those "
-               "that outgrow it and have enough calls", SUMMARY_COLUMNS, own)
+               "that outgrow it and have enough calls", _with_bill(SUMMARY_COLUMNS, rows), own)
         for window, own in _by_window(rows))
 
 
