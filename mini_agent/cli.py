@@ -15,15 +15,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from .commands import add_commands as own_commands
 from .errors import DONE, FAILED, INTERRUPTED, WRONG_USE, MiniAgentError, UsageError
 from .hostile import escaped, open_streams
 from .lab.commands import add_commands as lab_commands
 from .live.commands import add_commands as live_commands
-
-Command = Callable[[argparse.Namespace], int]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -124,18 +122,9 @@ def make_parser() -> Parser:
         "compression. `mini-agent \"do this\"` is `chat` for one request.",
         epilog="example: mini-agent run scripts/m1_task.json --workspace workspace/m1")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add in (own_commands, live_commands, lab_commands):
-        add(commands, add_command)
+    for add_commands in (own_commands, live_commands, lab_commands):
+        add_commands(commands)
     parser.commands = commands.choices
-    return parser
-
-
-def add_command(commands: Any, name: str, about: str, example: str,
-                command: Command) -> argparse.ArgumentParser:
-    """A subparser with one line of description and one example."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=about, description=about + ".", epilog=f"example: mini-agent {name} {example}")
-    parser.set_defaults(command=command)
     return parser
 
 

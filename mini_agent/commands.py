@@ -10,27 +10,23 @@ import argparse
 import json
 import sys
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from .columns import WIDTH, write_rows
 from .errors import DONE, UsageError
-from .lab.commands import add_plain
-from .live.commands import limit, report
-
-Add = Callable[..., argparse.ArgumentParser]  # cli.add_command
+from .subcommands import add_command, add_plain, limit, report
 
 
-def add_commands(commands: Any, add: Add) -> None:
+def add_commands(commands: Any) -> None:
     """`run`, `tokens` and `policies`."""
-    for command in (_add_run, _add_tokens, _add_policies):
-        command(commands, add)
+    for add in (_add_run, _add_tokens, _add_policies):
+        add(commands)
 
 
-def _add_run(commands: Any, add: Add) -> None:
-    parser = add(commands, "run", "run a task file with the scripted model",
-                 "scripts/m1_task.json --workspace workspace/m1", _run)
+def _add_run(commands: Any) -> None:
+    parser = add_command(commands, "run", "run a task file with the scripted model",
+                         "scripts/m1_task.json --workspace workspace/m1", _run)
     parser.add_argument("task", type=Path, metavar="TASK.json",
                         help="what is said, and what the scripted model replies")
     parser.add_argument("--workspace", type=Path, default=Path("."), metavar="DIR",
@@ -81,9 +77,9 @@ def _run(options: argparse.Namespace) -> int:
     return report(outcome, options.json)
 
 
-def _add_tokens(commands: Any, add: Add) -> None:
-    parser = add(commands, "tokens", "estimate the tokens of files, one row per file",
-                 "README.md mini_agent/loop.py", _tokens)
+def _add_tokens(commands: Any) -> None:
+    parser = add_command(commands, "tokens", "estimate the tokens of files, one row per file",
+                         "README.md mini_agent/loop.py", _tokens)
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="text in UTF-8")
     parser.add_argument("--json", action="store_true", help="print a list of objects")
     add_plain(parser)
@@ -114,9 +110,9 @@ def _tokens(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _add_policies(commands: Any, add: Add) -> None:
-    parser = add(commands, "policies", "list the policies, or describe one",
-                 "clip_errors", _policies)
+def _add_policies(commands: Any) -> None:
+    parser = add_command(commands, "policies", "list the policies, or describe one",
+                         "clip_errors", _policies)
     parser.add_argument("name", nargs="?", metavar="NAME", help="a policy, or a policy file")
     parser.add_argument("--json", action="store_true",
                         help="print the data, in the form of a policy file")

@@ -454,7 +454,8 @@ class HouseTest(unittest.TestCase):
                  ("actions", "extract", "json_files", "lint", "models", "prompts", "tools", "trace"),
                  ("asking", "compression", "evidence", "meter", "rhythm", "tasks", "waiting"),
                  ("governance", "hindsight", "loop"),
-                 ("assembly", "audit", "chat", "runner", "session", "subagents"), ("lab",),
+                 ("assembly", "audit", "chat", "runner", "session", "subagents",
+                  "subcommands"), ("lab",),
                  ("__init__", "__main__", "cli", "commands", "live"))
         floors = {room: floor for floor, names in enumerate(rooms) for room in names}
         for path in sorted((ROOT / "mini_agent").rglob("*.py")):

@@ -9,25 +9,24 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ..errors import DONE, FAILED, WRONG_USE, UsageError
+from ..subcommands import add_command, add_plain
 
 SHOWN = 30  # blanks before what goes on of a row of `show`
-Add = Callable[..., argparse.ArgumentParser]  # cli.add_command
 
 
-def add_commands(commands: Any, add: Add) -> None:
+def add_commands(commands: Any) -> None:
     """All commands of the lab."""
-    for command in (_add_show, _add_compare, _add_why, _add_check, _add_convert):
-        command(commands, add)
+    for add in (_add_show, _add_compare, _add_why, _add_check, _add_convert):
+        add(commands)
 
 
-def _add_show(commands: Any, add: Add) -> None:
-    parser = add(commands, "show", "show the steps of a trace, or what was sent at one",
-                 "traces/reference/m3-trace.jsonl --step 4 --diff", _show)
+def _add_show(commands: Any) -> None:
+    parser = add_command(commands, "show", "show the steps of a trace, or what was sent at one",
+                         "traces/reference/m3-trace.jsonl --step 4 --diff", _show)
     parser.add_argument("trace", metavar="TRACE",
                         help="a trace (TRACE#2 is its sub-agent 2), or a session of another agent")
     parser.add_argument("--step", type=int, metavar="N", help="all that was sent at this step")
@@ -37,12 +36,6 @@ def _add_show(commands: Any, add: Add) -> None:
                         help="print what was sent at the step, or at each, one a line, as JSON")
     add_plain(parser)
     _add_replay(parser)
-
-
-def add_plain(parser: argparse.ArgumentParser) -> None:
-    """The option of a command that fits its rows to a terminal."""
-    parser.add_argument("--plain", action="store_true",
-                        help="whole rows and columns on a terminal too, as in a file")
 
 
 def _add_replay(parser: argparse.ArgumentParser) -> None:
@@ -87,9 +80,10 @@ def _show(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _add_compare(commands: Any, add: Add) -> None:
-    parser = add(commands, "compare", "replay recorded sessions under policies, and measure",
-                 "workspace/sessions --policy published,naive --window 2000,8k", _compare)
+def _add_compare(commands: Any) -> None:
+    parser = add_command(commands, "compare",
+                         "replay recorded sessions under policies, and measure",
+                         "workspace/sessions --policy published,naive --window 2000,8k", _compare)
     parser.add_argument("sessions", nargs="*", metavar="SESSION",
                         help="a log of any known agent, a trace, a task file, or a folder")
     parser.add_argument("--policy", metavar="A,B", default="",
@@ -135,9 +129,9 @@ def _compare(options: argparse.Namespace) -> int:
     return run(options, sys.stdout, sys.stderr)
 
 
-def _add_why(commands: Any, add: Add) -> None:
-    parser = add(commands, "why", "when could the model see a text, and what took it away",
-                 'traces/m3-trace.jsonl "N170"', _why)
+def _add_why(commands: Any) -> None:
+    parser = add_command(commands, "why", "when could the model see a text, and what took it away",
+                         'traces/m3-trace.jsonl "N170"', _why)
     parser.add_argument("trace", metavar="TRACE", help="a trace, or a session of another agent")
     parser.add_argument("text", metavar="TEXT", help="words, exactly as they stood in a message")
     _add_replay(parser)
@@ -177,9 +171,9 @@ def _why(options: argparse.Namespace) -> int:
     return DONE if found else FAILED
 
 
-def _add_check(commands: Any, add: Add) -> None:
-    parser = add(commands, "check", "find what is wrong in transcripts and traces",
-                 "traces/m3-trace.jsonl", _check)
+def _add_check(commands: Any) -> None:
+    parser = add_command(commands, "check", "find what is wrong in transcripts and traces",
+                         "traces/m3-trace.jsonl", _check)
     parser.add_argument("files", nargs="+", metavar="FILE",
                         help="a trace, or a session of another agent")
     parser.add_argument("--json", action="store_true",
@@ -207,9 +201,9 @@ def _check(options: argparse.Namespace) -> int:
     return WRONG_USE if unread else status
 
 
-def _add_convert(commands: Any, add: Add) -> None:
-    parser = add(commands, "convert", "make a trace from another agent's log",
-                 "workspace/sessions/rename.json --trace traces/rename.jsonl", _convert)
+def _add_convert(commands: Any) -> None:
+    parser = add_command(commands, "convert", "make a trace from another agent's log",
+                         "workspace/sessions/rename.json --trace traces/rename.jsonl", _convert)
     parser.add_argument("file", metavar="FILE", help="the log of another agent")
     parser.add_argument("--trace", metavar="OUT", help="write it there (default: print it)")
     parser.add_argument("--session", type=int, default=1, metavar="N",

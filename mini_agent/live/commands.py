@@ -7,34 +7,32 @@ when they are run, so that the other commands start fast.
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DONE, FAILED, INTERRUPTED, UsageError
+from ..errors import UsageError
+from ..subcommands import add_command, limit, report
 
 if TYPE_CHECKING:
-    from ..loop import Outcome
+    from ..session import Session
     from .wiring import Wiring
 
 DEFAULT_POLICY = "digest"  # of a session for which none is named
-Add = Callable[..., argparse.ArgumentParser]  # cli.add_command
 
 
-def add_commands(commands: Any, add: Add) -> None:
+def add_commands(commands: Any) -> None:
     """`chat` and `resume`."""
-    parser = add(commands, "chat", "talk with a model, or have one request done",
-                 '"fix the failing test" --workspace my_project --yes', _chat)
+    parser = add_command(commands, "chat", "talk with a model, or have one request done",
+                         '"fix the failing test" --workspace my_project --yes', _chat)
     parser.add_argument("request", nargs="?", metavar="REQUEST",
                         help="do only this; its answer alone goes to standard output")
     _add_options(parser)
-    parser = add(commands, "resume", "go on with a session from its trace",
-                 "traces/session.jsonl", _resume)
+    parser = add_command(commands, "resume", "go on with a session from its trace",
+                         "traces/session.jsonl", _resume)
     parser.add_argument("trace", type=Path, metavar="TRACE", help="the trace of a session")
     parser.add_argument("request", nargs="?", metavar="REQUEST", help="say only this, then end")
     _add_options(parser, resumed=True)
@@ -71,13 +69,6 @@ def _add_options(parser: argparse.ArgumentParser, resumed: bool = False) -> None
         help="answer with the replies of a task file, without any model")
 
 
-def limit(text: str) -> int:
-    """The number of an option that bounds something, 1 or more."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is no limit; give a positive number")
-    return int(text)
-
-
 def _chat(options: argparse.Namespace) -> int:
     from ..trace import TraceFile
     from .wiring import Wiring
@@ -86,7 +77,7 @@ def _chat(options: argparse.Namespace) -> int:
     wiring = Wiring(options, os.environ)
     with TraceFile(path) as file, wiring.interrupts:
         if options.request is not None:
-            return _once(wiring, lambda: wiring.begin(file, options.request), options)
+            return _once(wiring, wiring.begin(file, options.request), options)
         return wiring.talk(lambda said: wiring.begin(file, said), None,
                            state_folder(os.environ) / "history")
 
@@ -102,33 +93,16 @@ def _resume(options: argparse.Namespace) -> int:
     with TraceFile(options.trace, fresh=False) as file, wiring.interrupts:
         session = wiring.resume(file)
         if options.request is not None:
-            return _once(wiring, lambda: session, options)
+            return _once(wiring, session, options)
         return wiring.talk(lambda said: session, session, state_folder(os.environ) / "history")
 
 
-def _once(wiring: Wiring, open_: Callable[[], Any], options: argparse.Namespace) -> int:
+def _once(wiring: Wiring, session: Session, options: argparse.Namespace) -> int:
     """One request; how it ended is the exit status."""
-    session = open_()
     outcome = session.finish(session.turn(options.request))
     if outcome.done:
         wiring.tell_status()
     return report(outcome, options.json)
-
-
-def report(outcome: Outcome, as_json: bool) -> int:
-    """Print how a turn or a run has ended; its exit status."""
-    from ..hostile import without_controls
-
-    if as_json:
-        print(json.dumps({"reason": outcome.reason, "text": outcome.text,
-                          "detail": outcome.detail}, ensure_ascii=False))
-    elif outcome.text:
-        print(without_controls(outcome.text))
-    if outcome.done:
-        return DONE
-    detail = f": {outcome.detail}" if outcome.detail else ""
-    print(without_controls(f"mini-agent: {outcome.reason}{detail}"), file=sys.stderr)
-    return INTERRUPTED if outcome.reason == "interrupted" else FAILED
 
 
 def state_folder(environ: Mapping[str, str]) -> Path:
