@@ -14,7 +14,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import TextIO
 
 from .hostile import escaped
@@ -52,13 +52,10 @@ def unbroken(part: str) -> list[str]:
     """A part without blanks, cut beside each wide character."""
     if part.isascii():
         return [part]
-    found = [""]
-    for letter in part:
-        if is_wide(letter):
-            found += [letter, ""]
-        else:
-            found[-1] += letter
-    return [word for word in found if word]
+    found: list[str] = []
+    for wide, letters in groupby(part, is_wide):
+        found += letters if wide else ["".join(letters)]
+    return found
 
 
 def number_of(count: object, noun: str, form: str = "") -> str:

@@ -5,7 +5,10 @@ import unittest
 
 from mini_agent.errors import ModelError
 from mini_agent.messages import assistant, call, system, tool_result, user
+from mini_agent.models.anthropic import Messages
 from mini_agent.models.connect import Options, connect
+from mini_agent.models.openai import ChatCompletions
+from mini_agent.models.received import without_doubles
 from tests.fake_server import (FakeServer, blocks, call_part, chat, messages_events, part, plain,
                                stream, usage_part)
 
@@ -30,6 +33,82 @@ class Case(unittest.TestCase):
                 history += [tool_result(made["id"], made["name"], "done")
                             for made in reply.tool_calls] or [user("and then?")]
         return replies, [sent.body for sent in server.requests], shown
+
+
+class Piece(str):
+    """A text that counts the letters that are copied when something is added to it."""
+
+    copied = 0
+
+    def __add__(self, other):
+        Piece.copied += len(self) + len(other)
+        return Piece(str(self) + other)
+
+    def __radd__(self, other):
+        Piece.copied += len(self) + len(other)
+        return Piece(other + str(self))
+
+
+class Index(int):
+    """An index that counts how often it is compared."""
+
+    compared = 0
+    __hash__ = int.__hash__
+
+    def __eq__(self, other):
+        Index.compared += 1
+        return int(self) == int(other)
+
+
+class PiecesTests(unittest.TestCase):
+    """What comes in very many pieces takes time in proportion to them."""
+
+    def setUp(self):
+        Piece.copied = Index.compared = 0
+
+    def test_reasoning_in_pieces_is_joined_once(self):
+        """In both forms; to add each piece to what there is would copy that every time."""
+        made = Messages().assembly()
+        made.add({"type": "content_block_start", "index": 0,
+                  "content_block": {"type": "thinking", "thinking": Piece("a")}})
+        for kind, key in (("thinking_delta", "thinking"), ("signature_delta", "signature")):
+            for _ in range(999):
+                made.add({"type": "content_block_delta", "index": 0,
+                          "delta": {"type": kind, key: Piece("b")}})
+        self.assertEqual([["block", {"type": "thinking", "thinking": "a" + "b" * 999,
+                                     "signature": "b" * 999}]], made.reply().opaque["layout"])
+        made = ChatCompletions().assembly()
+        for _ in range(1_000):
+            made.add({"choices": [{"delta": {"reasoning_details": [
+                {"type": "t", "index": 0, "text": Piece("a"), "id": None}]}}]})
+        self.assertEqual([{"type": "t", "index": 0, "text": "a" * 1_000, "id": None}],
+                         made.reply().opaque["reasoning_details"])
+        self.assertEqual(0, Piece.copied)
+
+    def test_halves_of_a_character_are_joined_in_reasoning_too(self):
+        """A block whose letter was cut in two could not be kept, and would be dropped whole."""
+        made = Messages().assembly()
+        made.add({"type": "content_block_start", "index": 0, "content_block": {
+            "type": "thinking", "thinking": "\ud83d", "signature": "s"}})
+        made.add({"type": "content_block_delta", "index": 0,
+                  "delta": {"type": "thinking_delta", "thinking": "\ude00"}})
+        self.assertEqual("\U0001f600", made.reply().opaque["layout"][0][1]["thinking"])
+
+    def test_many_calls_are_told_apart_without_comparing_each_with_all(self):
+        """Each piece finds its call by its index, and doubles are found by what they say."""
+        made = ChatCompletions().assembly()
+        for text in ("{", "}"):
+            for number in range(1_000):
+                made.add({"choices": [{"delta": {"tool_calls": [{
+                    "index": Index(number), "function": {"name": "f", "arguments": text}}]}}]})
+        calls = made.reply().tool_calls
+        self.assertEqual([("call_0", "f", {}), ("call_999", "f", {})],
+                         [(each["id"], each["name"], each["arguments"])
+                          for each in (calls[0], calls[-1])])
+        self.assertEqual(1_000, len(calls))
+        self.assertLess(Index.compared, 5_000)
+        one, two, three = (call(name, "f", {"a": 1}) for name in "xyx")
+        self.assertEqual((one, two), without_doubles([one, two, three, two]))
 
 
 class ChatTests(Case):

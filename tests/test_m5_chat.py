@@ -16,7 +16,7 @@ from mini_agent.chat.keyboard import Keyboard, Lines
 from mini_agent.chat.narrator import Narrator
 from mini_agent.chat.screen import Screen, Style, joined_to_fit, style_of
 from mini_agent.chat.wrap import Wrap, wrapped
-from mini_agent.columns import fitted, is_wide, name_to_fit, width
+from mini_agent.columns import fitted, is_wide, name_to_fit, unbroken, width
 from mini_agent.errors import ContextOverflowError, ModelError, UsageError
 from mini_agent.hostile import exposed
 from mini_agent.interrupts import Interrupts
@@ -102,6 +102,15 @@ class Screens(unittest.TestCase):
         with mock.patch("mini_agent.chat.wrap.is_wide", wraps=is_wide) as looked:
             self.assertEqual({""}, {wrap.feed("a", 80) for _ in range(1_000)})
         self.assertEqual((1_000, 1_000 * "a"), (looked.call_count, wrap.end(80)))
+        with mock.patch("mini_agent.chat.wrap.width", wraps=width) as looked:
+            self.assertEqual(1_000 * "a b ", "".join(wrap.feed("a b ", 10_000) for _ in range(1_000))
+                             + wrap.end(10_000) + " ")
+        self.assertLess(sum(len(call.args[0]) for call in looked.call_args_list), 10 * 4_000)
+
+    def test_a_word_is_cut_beside_wide_letters(self) -> None:
+        """And nowhere else, however many letters it has."""
+        self.assertEqual(["é" * 9, "漢", "字", "a"], unbroken("é" * 9 + "漢字a"))
+        self.assertEqual([["漢"], ["a"]], list(map(unbroken, ("漢", "a"))))
 
     def test_a_status_keeps_what_matters_most(self) -> None:
         """Parts that do not fit are left out, the later ones first."""

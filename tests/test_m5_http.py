@@ -290,6 +290,19 @@ class BrokenAnswerTests(Case):
                                             limits=limits)
             self.assertEqual((error.status, retries), ("broken", []))
 
+    def test_an_answer_of_nothing_but_ends_of_lines_is_left(self):
+        """Each may be an event to take apart: they are counted, whichever letter ends them."""
+        for end in (b"\n", b"\r", b"\r\n", b"data: {}\n\n", b": alive\r"):
+            some = (2_000 // (end.count(b"\n") + end.count(b"\r"))) * end
+            with self.subTest(end=end):
+                error, retries, _, _ = self.ask(stream(some + end), HI,
+                                                limits=RequestLimits(ends=2_000))
+                self.assertEqual((error.status, str(error).count("has no end"), retries),
+                                 ("broken", 1, []))
+                reply, _, _, _ = self.ask(stream(some, part(content="h"), part("stop"), "[DONE]"),
+                                          limits=RequestLimits(ends=2_100))
+                self.assertEqual("h", reply.content)
+
     def test_who_shows_the_text_may_fail_in_his_own_way(self):
         """A closed pipe on our side is no broken connection: it comes through, no retry."""
         retries = []

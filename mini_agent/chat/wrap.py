@@ -19,8 +19,9 @@ class Wrap:
     """Wraps what it is fed. A word is held back until it is known to be whole."""
 
     def __init__(self) -> None:
-        self._held = ""      # of a word that may go on
-        self._line = ""      # what stands on the line so far
+        self._held: list[str] = []  # pieces of a word that may go on
+        self._start = ""     # how the line begins, as far as that matters
+        self._width = 0      # the columns of what stands on the line so far
         self._blank = ""     # blanks that are written if a word follows on this line
         self._fenced = False
 
@@ -30,14 +31,14 @@ class Wrap:
         while end and not (text[end - 1] in " \t\n" or is_wide(text[end - 1])):
             end -= 1
         if not end:
-            self._held += text
+            self._held.append(text)
             return ""
-        whole, self._held = self._held + text[:end], text[end:]
+        whole, self._held = "".join(self._held) + text[:end], [text[end:]]
         return "".join(self._part(part, columns) for part in _PART.findall(whole))
 
     def end(self, columns: int) -> str:
         """What was held back; text and line are over."""
-        text, self._held = self._held, ""
+        text, self._held = "".join(self._held), []
         shown = "".join(self._part(part, columns) for part in _PART.findall(text))
         self.new_line()
         self._fenced = False
@@ -45,32 +46,37 @@ class Wrap:
 
     def new_line(self) -> None:
         """The next character stands at the beginning of a line."""
-        self._line = self._blank = ""
+        self._start = self._blank = ""
+        self._width = 0
 
     def _part(self, part: str, columns: int) -> str:
         if part == "\n":
-            self._fenced ^= self._line.startswith(FENCE)
+            self._fenced ^= self._start == FENCE
             self.new_line()
             return part
         if part.isspace():
-            if self._line and not self._is_code():
+            if self._start and not self._is_code():
                 self._blank += part
                 return ""
-            self._line += part
-            return part
+            return self._put(part)
         return "".join(self._word(word, columns) for word in unbroken(part))
 
     def _word(self, word: str, columns: int) -> str:
         blank, self._blank = self._blank, ""
-        if self._line and not self._is_code() and (
-                width(self._line) + width(blank) + width(word) > columns):
-            self._line = word
-            return "\n" + word
-        self._line += blank + word
-        return blank + word
+        if self._start and not self._is_code() and (
+                self._width + width(blank) + width(word) > columns):
+            self.new_line()
+            return "\n" + self._put(word)
+        return self._put(blank + word)
+
+    def _put(self, text: str) -> str:
+        """The text, which stands on the line from here on."""
+        self._start = (self._start + text[:len(FENCE)])[:len(FENCE)]
+        self._width += width(text)
+        return text
 
     def _is_code(self) -> bool:
-        return self._fenced or self._line[:1] in (" ", "\t", "|")
+        return self._fenced or self._start[:1] in (" ", "\t", "|")
 
 
 def wrapped(text: str, columns: int) -> str:

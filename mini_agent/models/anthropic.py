@@ -19,6 +19,8 @@ from .turns import Turn
 VERSION = "2023-06-01"
 OFFICIAL = "api.anthropic.com"
 CUT = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refusal"}
+DELTAS = {"text_delta": "text", "input_json_delta": "partial_json",
+          "thinking_delta": "thinking", "signature_delta": "signature"}
 CACHE = {"cache_control": {"type": "ephemeral"}}
 Block = dict[str, Any]
 
@@ -127,7 +129,7 @@ class _Assembly:
     def __init__(self) -> None:
         self.complete = False
         self._blocks: dict[int, Block] = {}
-        self._pieces: dict[int, list[str]] = {}
+        self._pieces: dict[int, dict[str, list[str]]] = {}  # of each block, by key
         self._stop = ""
         self._usage: dict[str, Any] = {}
         self._begun = False
@@ -170,34 +172,33 @@ class _Assembly:
         if index in self._blocks:
             raise ValueError(f"block {index} begins twice")
         self._blocks[index] = dict(block)
-        self._pieces[index] = [block["text"]] if block.get("text") else []
-        return joined(self._pieces[index])  # what is no text fails here, and not on the screen
+        self._pieces[index] = {key: [block[key]] for key in DELTAS.values() if block.get(key)}
+        return joined(self._pieces[index].get("text", ()))  # what is no text fails here
 
     def _delta(self, index: int, delta: dict[str, Any]) -> str:
-        block, kind = self._blocks[index], delta["type"]
-        if kind == "text_delta":
-            self._pieces[index].append(delta["text"])
-            return str(delta["text"])
-        if kind == "input_json_delta":
-            self._pieces[index].append(delta["partial_json"])
-        elif kind == "thinking_delta":
-            block["thinking"] = block.get("thinking", "") + delta["thinking"]
-        elif kind == "signature_delta":
-            block["signature"] = block.get("signature", "") + delta["signature"]
-        return ""
+        key = DELTAS.get(delta["type"])
+        if key is None:
+            return ""
+        self._pieces[index].setdefault(key, []).append(delta[key])
+        return str(delta[key]) if key == "text" else ""
+
+    def _whole(self, index: int) -> Block:
+        """A block with what came of it in pieces."""
+        return self._blocks[index] | {
+            key: joined(pieces) for key, pieces in self._pieces.get(index, {}).items()}
 
     def reply(self) -> Reply:
         """The answer. Reasoning with a signature is opaque, the rest of it dropped."""
         texts: list[str] = []
         calls: list[Call] = []
         layout: list[list[Any]] = []
-        for index, block in sorted(self._blocks.items()):
-            pieces, kind = self._pieces.get(index), block.get("type")
+        for block in map(self._whole, sorted(self._blocks)):
+            kind = block.get("type")
             if kind == "text":
-                texts.append(clean(block["text"] if pieces is None else joined(pieces)))
+                texts.append(clean(block.get("text")))
                 layout.append(["text", len(texts[-1])])
             elif kind == "tool_use":
-                raw = joined(pieces) if pieces else block.get("input")
+                raw = block.get("partial_json") or block.get("input")
                 calls.append(received_call(block.get("id") or f"call_{len(calls)}",
                                            block.get("name") or "", raw))
                 layout.append(["call", len(calls) - 1])

@@ -33,7 +33,8 @@ class RequestLimits:
     `read` is the longest silence, before the first byte or between two, `whole` the time
     of a whole answer. Waits double from `first_wait` up to `longest_wait`; an endpoint
     that asks for more than that is not waited for. `line` and `answer` are the most bytes
-    of one, `piece` how many are read at once.
+    of one, `ends` the most ends of lines of an answer (three for each token of the longest),
+    `piece` how many bytes are read at once.
     """
 
     connect: float = 15.0
@@ -45,6 +46,7 @@ class RequestLimits:
     line: int = 16_000_000
     piece: int = 65_536
     answer: int = 64_000_000
+    ends: int = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ class Http:
         """A body as it comes: one that drips has no line before its end."""
         from .transport import FAULTS, breakdown
 
-        size = 0
+        size = ends = 0
         while True:
             try:
                 piece = response.read1(self.limits.piece)
@@ -145,7 +147,8 @@ class Http:
             if not piece:
                 return
             size += len(piece)
-            if size > self.limits.answer:
+            ends += piece.count(b"\n") + piece.count(b"\r")  # each may be an event to take apart
+            if size > self.limits.answer or ends > self.limits.ends:
                 raise self._endless()
             if self._clock() > deadline:
                 longest = number_of(self.limits.whole, "second", "g")
@@ -173,10 +176,10 @@ class Http:
 
 def _start(lines: Iterator[bytes]) -> bytes:
     """The start of a body; if it breaks off, what has come: its status says enough."""
-    body = b""
+    body = bytearray()
     try:
         while len(body) < REFUSAL and (line := next(lines, b"")):
             body += line
     except EndpointError as error:
         body += f" (then: {error.message})".encode()
-    return body
+    return bytes(body)

@@ -18,6 +18,7 @@ from .received import count, joined, received_call, without_doubles
 from .turns import Turn
 
 REASONING = ("reasoning_content", "reasoning")  # text; kept, and sent back under its name
+IN_PIECES = ("text", "summary", "data")  # of a reasoning block
 CUT = {"length": "length", "content_filter": "refusal"}
 OFFICIAL = ("api.openai.com", ".openai.azure.com")  # refuse `max_tokens` for newer models
 
@@ -72,9 +73,12 @@ def _messages(turn: Turn) -> Iterator[dict[str, Any]]:
         yield {"role": "tool", "tool_call_id": made.id, "content": made.result}
 
 
+class _Pieces(list[str]):
+    """A text as it came; joined once, since to add to a text is to copy it."""
+
+
 @dataclass
 class _Call:
-    index: int | None
     id: str = ""
     name: str = ""
     arguments: list[Any] = field(default_factory=list)  # pieces of text, or one object
@@ -98,6 +102,7 @@ class _Assembly:
         self._finish = ""
         self._texts: list[str] = []
         self._calls: list[_Call] = []
+        self._newest: dict[int | None, _Call] = {}  # by index
         self._reasoning: dict[str, list[str]] = {}
         self._details: list[dict[str, Any]] = []
         self._usage: dict[str, int] | None = None
@@ -138,12 +143,11 @@ class _Assembly:
     def _call(self, part: dict[str, Any]) -> None:
         """A piece of a call belongs to the newest of its index, unless it has a new id."""
         index, made_id, function = part.get("index"), part.get("id") or "", part["function"]
-        same = [made for made in self._calls if made.index == index]
-        found = same[-1] if same else None
+        found = self._newest.get(index)
         fresh = made_id and found and found.id and made_id != found.id
         unmarked = index is None and not made_id and function.get("name")
         if found is None or fresh or unmarked:
-            found = _Call(index)
+            found = self._newest[index] = _Call()
             self._calls.append(found)
         found.id = found.id or made_id
         found.name = found.name or function.get("name") or ""
@@ -154,16 +158,17 @@ class _Assembly:
 
     def _detail(self, detail: dict[str, Any]) -> None:
         """Pieces of one reasoning block (same index and type) are one block again."""
-        last = self._details[-1] if self._details else {}
-        if "index" not in detail or any(last.get(key) != detail.get(key)
-                                        for key in ("index", "type")):
-            self._details.append(dict(detail))
-            return
+        last = self._details[-1] if self._details else None
+        goes_on = last is not None and "index" in detail and all(
+            last.get(key) == detail.get(key) for key in ("index", "type"))
+        if last is None or not goes_on:
+            self._details.append(last := {})
         for key, value in detail.items():
-            if key in ("text", "summary", "data") and isinstance(last.get(key), str) \
-                    and isinstance(value, str):
-                last[key] += value
-            elif value is not None:
+            if key in IN_PIECES and isinstance(value, str):
+                if not isinstance(last.get(key), _Pieces):
+                    last[key] = _Pieces()
+                last[key].append(value)
+            elif value is not None or not goes_on:
                 last[key] = value
 
     def reply(self) -> Reply:
@@ -174,7 +179,9 @@ class _Assembly:
         opaque: dict[str, Any] = {key: joined(parts) for key, parts in self._reasoning.items()
                                   if any(parts)}
         if self._details:
-            opaque["reasoning_details"] = self._details
+            opaque["reasoning_details"] = [
+                {key: joined(value) if isinstance(value, _Pieces) else value
+                 for key, value in detail.items()} for detail in self._details]
         extras = [made.extra for made in self._calls]
         if any(extras) and len(kept) == len(calls):
             opaque["calls"] = extras

@@ -45,7 +45,10 @@ def _refuse(constant: str) -> Any:
 
 def without_doubles(calls: Sequence[Call]) -> tuple[Call, ...]:
     """The calls, each once: a proxy that repeats a part would run a command twice."""
-    return tuple(made for at, made in enumerate(calls) if made not in calls[:at])
+    first: dict[str, Call] = {}
+    for made in calls:
+        first.setdefault(json.dumps(made, sort_keys=True), made)
+    return tuple(first.values())
 
 
 def joined(parts: Sequence[str]) -> str:
