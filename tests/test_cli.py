@@ -52,9 +52,9 @@ class RunTest(FolderTest):
         trace = self.folder / "t.jsonl"
         task = self.write_task(replies=[DONE], threshold=5000)
         mini_agent("run", str(task), "--workspace", str(self.folder), "--trace", str(trace),
-                   "--window", "700", "--policy", "none")
+                   "--window", "700", "--policy", "clip")
         start = next(read_trace(trace).events("run_start"))
-        self.assertEqual({"name": "none"}, start["policy"])
+        self.assertEqual({"name": "clip", "window": 700}, start["policy"])
 
 
 class BadInputTest(FolderTest):
@@ -84,7 +84,15 @@ class BadInputTest(FolderTest):
         path = self.folder / "task.json"
         path.write_text('{\n "name": "x",\n "replies": [\n  {"content": oops}\n ]\n}', "utf-8")
         self.refused("run", str(path),
-                     says=r"task\.json:4:15: broken JSON in replies\[0\]\.content: .*; ")
+                     says=r"task\.json:4:15: broken JSON in replies\[0\]\.content: .*; complete or "
+                     r"correct it at this place$")
+
+    def test_two_objects_in_a_file_are_sent_to_compare(self) -> None:
+        """Nothing is broken in either of them: one object is what a task file has."""
+        path = self.folder / "task.json"
+        path.write_text("{}\n{}\n", "utf-8")
+        self.refused("run", str(path), says=r"task\.json:2:1: broken JSON.*: Extra data; give one "
+                     r"object; a recorded session is replayed by compare$")
 
     def test_wrong_fields_are_named_with_their_path(self) -> None:
         """A wrong type, an unknown key, a negative threshold, two limits."""

@@ -348,7 +348,7 @@ class AnewTest(unittest.TestCase):
         for policy in SUMMARISING:
             with self.subTest(policy=policy):
                 grown, anew = (self.lived(policy, fresh) for fresh in (False, True))
-                for one, other in zip(grown, anew):
+                for one, other in zip(grown, anew, strict=True):
                     self.assertEqual(other, one)
                 self.assertGreater(sum(entry["how"] == "summary" for told in payloads(
                     grown, "context_compression") for entry in told["entries"]), 2)
