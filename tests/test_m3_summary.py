@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from mini_agent.errors import ContextOverflowError, LawError, PromptTooLongError
 from mini_agent.compression.laws import Protection, check, protected_users, tail_start
+from mini_agent.compression.pins import Pin, Pins
 from mini_agent.compression.view import Change, Entry, View, apply
 from mini_agent.messages import assistant, call, pairing_faults, tool_result, user
 from mini_agent.texts import Texts
@@ -185,6 +186,35 @@ class LawTest(unittest.TestCase):
         both = Entry(user("s"), 1, (1, 2, 3), "summary")
         self._refused(Change("s", (1, 2, 3), ((1, both),)), Protection(frozenset({1}), 6), 4)
         self._refused(Change("s", (2, 3), ((2, self.small),)), Protection(tail=2), 4)
+
+    def test_what_is_called_verbatim_is_its_one_message(self) -> None:
+        """Neither other words nor two messages can be called so."""
+        for inserts in (((2, self.view[2]), (3, Entry(tool_result("c0", "read", "x"), 1, (3,)))),
+                        ((2, Entry(self.history[2], 1, (2, 3))),)):
+            self._refused(Change("s", (2, 3), inserts), Protection(tail=6), 2)
+
+    def test_a_pin_stands_in_the_entry_of_its_message_or_is_lost(self) -> None:
+        """The same words in another entry are there by chance; carried, they are enough."""
+        pins = Pins((Pin(3, "x" * 40),))
+        protection = Protection(tail=6, pins=pins, history=self.history)
+        self._refused(Change("s", (2, 3), ((2, self.small),)), protection, 4)
+        by_chance = Entry(user("x" * 40), 1, (4, 5), "summary")
+        self._refused(Change("s", (2, 3, 4, 5), ((2, self.small), (3, by_chance))), protection, 4)
+        carried = Entry(user(pins.carry("s", (2, 3))), 1, (2, 3), "summary")
+        change = Change("s", (2, 3), ((2, carried),))
+        check(self.view, apply(self.view, change), change, protection)
+
+    def test_an_assumption_needs_no_mark_where_its_message_stands(self) -> None:
+        """A message that is put back as it was says what it has always said."""
+        pins = Pins((Pin(3, "x" * 40, "assumption"),))
+        change = Change("s", (2, 3, 4, 5), ((2, self.view[2]), (3, self.view[3])), {"dropped": [4, 5]})
+        check(self.view, apply(self.view, change), change,
+              Protection(tail=6, pins=pins, history=self.history))
+
+    def test_a_result_stays_behind_its_call(self) -> None:
+        """Shortened, but behind the next call, it is torn from its own."""
+        shorter = Entry(tool_result("c0", "read", "x"), 1, (3,), "shortened")
+        self._refused(Change("s", (3,), ((4, shorter),)), Protection(tail=6), 1)
 
     def test_a_lawful_change_passes(self) -> None:
         """A whole group behind one smaller entry is what the laws are for."""
