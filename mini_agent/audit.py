@@ -196,9 +196,8 @@ class _Fold:
 
     def _on_model_usage(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
         counted = payload.get("prompt_tokens", payload.get("refused_tokens"))
-        if self._sent is None or counted is None or "drift" not in payload:
-            return
-        yield from _differing(payload, drift=counted - self._state.drift.predict(self._sent))
+        if self._sent is not None and counted is not None:
+            yield from _differing(payload, drift=counted - self._state.drift.predict(self._sent))
 
     def _on_settings(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
         self._declared = None  # other tools, perhaps, or other forms of them; counted anew

@@ -161,6 +161,18 @@ class InputBudget(unittest.TestCase):
         self.assertEqual(again.declared(self.box.declarations()), list(self.told[-1].values()))
         self.assertEqual(again.tokens, self.window.tokens)
 
+    def test_another_policy_keeps_the_forms_only_if_it_is_a_lean_one(self) -> None:
+        """In another lean window they stay as they are; elsewhere every tool is sent whole."""
+        self.run_lean(window=30_000)
+        told = self.told[-1]
+        self.window.use(self.window.policy, make_budget(40_000), 1)
+        self.assertEqual(self.window.declared(self.box.declarations()), list(told.values()))
+        self.window.use(find_policy("clip"), make_budget(40_000), 1)
+        self.assertEqual(self.window.declared(self.box.declarations()), self.box.declarations())
+        self.window.use(find_policy("clip"), make_budget(40_000), 2)
+        self.assertEqual([told for told in self.settings() if told["step"]],
+                         [{"step": 1}, {"step": 1, "inputs": {}}, {"step": 2}])
+
     def test_what_our_own_texts_name_is_always_whole(self) -> None:
         """A placeholder that names `read_result` must not name a tool that was left out."""
         inputs = Inputs([{"name": name, "description": "A. B.", "parameters": {}}

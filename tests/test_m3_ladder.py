@@ -64,7 +64,7 @@ class TooLong:
         return "y " * 90_000
 
 
-def ladder(limit: int, *rungs: Rung, records: list[Record] | None = None, model: Any = None,
+def ladder(limit: int | None, *rungs: Rung, records: list[Record] | None = None, model: Any = None,
            state: WindowState | None = None, **fields: Any) -> ContextWindow:
     """A window over these rungs; `fields` are the policy's."""
     made = Policy("test", "a test", "", rungs, scale=False, **fields)
@@ -264,6 +264,33 @@ class Reactive(unittest.TestCase):
                            PromptTooLongError("too long", window=900))
         self.assertEqual(made.budget.window, 500)
 
+    def test_the_retry_has_three_quarters_of_what_was_too_long(self) -> None:
+        """Of the request, or of the window named where that is smaller; and no more than the
+        target. Where no window is known, that is all there is to go by."""
+        for limit, told, goal in ((2_000, None, 525), (2_000, 500, 375), (2_000, 9_000, 525),
+                                  (600, None, 480), (None, None, 525), (None, 500, 375)):
+            cut, history = Cut(), head()
+            made = ladder(limit, Rung(cut), trigger="80%")
+            made.take_in(history)
+            history += rounds(1, "x" * 4 * (700 - made.tokens - estimator("published")(rounds(1, ""))))
+            made.take_in(history)
+            self.assertEqual(made.tokens, 700)
+            with self.subTest(limit=limit, told=told):
+                request = made.after_refusal(history, 1, PromptTooLongError("too long", window=told))
+                self.assertEqual({scene.goal for scene in cut.seen}, {goal})
+                self.assertLess(estimator("published")(request), 700)
+
+    def test_a_retry_over_the_window_that_is_told_is_not_sent(self) -> None:
+        """It got smaller, and is still larger than what the endpoint says that it takes."""
+        records: list[Record] = []
+        made = ladder(1_000, Rung(Cut(least=1_500)), records=records)
+        history = head()
+        grow(made, history, 700)
+        with self.assertRaises(ContextOverflowError) as caught:
+            made.after_refusal(history, 1, PromptTooLongError("too long", window=300))
+        self.assertEqual(caught.exception.limit, 300)
+        self.assertEqual(len(payloads(records, "context_compression")), 1)
+
     def test_a_retry_has_to_be_smaller(self) -> None:
         """Where nothing can move, the refusal is handed on."""
         made = ladder(1_000, Rung(Cut(least=10**6)))
@@ -306,6 +333,27 @@ class Undo(unittest.TestCase):
         self.made.undo(2)
         self.made.compact(2)
         self.assertGreaterEqual(len(payloads(self.records, "context_compression")), 3)
+
+    def test_it_rests_up_to_the_last_token_of_five_percent(self) -> None:
+        """And no further: one token short of it nothing happens, with it a change does."""
+        self.made.undo(1)
+        rest = self.made.view.tokens
+        room = -(-rest * 105 // 100) - rest
+        for tokens, changes in ((room - 5, 1), (5, 2)):  # a message has 4 and one for 4 characters
+            self.history.append(user("x" * 4 * (tokens - 4)))
+            self.made.before_model_call(self.history, 2)
+            self.assertEqual(len(payloads(self.records, "context_compression")), changes)
+
+    def test_it_rests_at_the_hard_limit_itself(self) -> None:
+        """What has just as many tokens as may be sent is sent as it was; one more message
+        is too much, however little the view has grown."""
+        history = head()
+        made = ladder(1_000, Rung(Cut(least=100)), trigger="60%")
+        grow(made, history, 1_000)
+        self.assertEqual(made.undo(1)[1], 1_000)
+        self.assertEqual(made.before_model_call(history, 1), history)
+        history.append(user("x"))
+        self.assertNotEqual(made.before_model_call(history, 2), history)
 
     def test_changes_are_undone_one_after_another(self) -> None:
         """Then there is nothing left, and that is said."""

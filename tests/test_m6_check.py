@@ -80,8 +80,8 @@ class TraceTest(unittest.TestCase):
                        "context_compression" and record["payload"]["strategy"] == "rolling_summary")
         call_at = next(record["seq"] for record in self.records
                        if record.get("event") == "model_call" and record["seq"] > at)
-        result = next(record["seq"] for record in self.records
-                      if record.get("event") == "tool_result")
+        first, result = (next(record["seq"] for record in self.records if record.get("event")
+                              == event) for event in ("model_call", "tool_result"))
         for where, change, expected in (
                 (at, ("payload", "before_tokens", 1), "trace: before_tokens is 1, rebuilt it is 4276"),
                 (at, ("payload", "after_messages", 9), "trace: after_messages is 9, rebuilt it is 4"),
@@ -90,7 +90,9 @@ class TraceTest(unittest.TestCase):
                 (at, ("payload", "affected_indexes", [77]), "trace: context_compression: not as"),
                 (at, ("payload", "entries", []), "law 2 (conservation): "),
                 (at, ("payload", "entries", None), "trace: context_compression: not as"),
+                (first, ("payload", "tokens", 7), "trace: tokens is 7, rebuilt it is"),
                 (call_at, ("payload", "tokens", 7), "trace: tokens is 7, rebuilt it is"),
+                (call_at, ("payload", "tokens", 99_999), "trace: tokens is 99999, rebuilt it is"),
                 (call_at, ("payload", "messages", 7), "trace: messages is 7, rebuilt it is"),
                 (result, ("payload", "chars", 7), "chars is 7, rebuilt it is"),
                 (result, ("payload", "ok", False), "do not agree whether it failed"),
@@ -204,10 +206,24 @@ class TraceTest(unittest.TestCase):
         self.assertIn("1: trace: no language ['en']", self.findings(records))
 
     def test_a_record_that_is_missing_is_found(self):
-        """By the gap in seq, and by what no longer fits."""
-        for gone in (0, 5, len(self.records) - 1):
+        """By what is no beginning and no end, and by the gap in seq."""
+        last = len(self.records) - 1
+        for gone, says in (
+                (0, "1: trace: the first record is no run_start"),
+                (5, "6: trace: seq 6 where 5 should stand"),
+                (last, f"{last}: trace: the run has no end: it was killed or goes on")):
             with self.subTest(gone):
-                self.assertTrue(self.findings(self.records[:gone] + self.records[gone + 1:]))
+                self.assertIn(says, self.findings(self.records[:gone] + self.records[gone + 1:]))
+
+    def test_a_run_that_ended_before_its_first_call_is_true(self):
+        """Its task alone was over the window: sizes are told of what was never sent."""
+        path, trace = self.folder / "task.json", self.folder / "t.jsonl"
+        path.write_text(json.dumps({"system": "s", "task": "word " * 40, "threshold": 10,
+                                    "replies": [{"content": "done"}]}))
+        status, _, _ = called("run", path, "--workspace", self.folder, "--trace", trace)
+        end = read_trace(trace).records[-1]["payload"]
+        self.assertEqual((1, "overflow", 2), (status, end["reason"], end["final_messages"]))
+        self.assertEqual([], list(check_file(str(trace))))
 
     def test_a_handle_that_points_at_nothing_breaks_the_ninth_law(self):
         """Honesty: what is named can be had."""
