@@ -114,6 +114,8 @@ def _add_policies(commands: Any) -> None:
     parser = add_command(commands, "policies", "list the policies, or describe one",
                          "clip_errors", _policies)
     parser.add_argument("name", nargs="?", metavar="NAME", help="a policy, or a policy file")
+    parser.add_argument("--strategies", action="store_true", help="list what a policy file can "
+                        "have: settings, and strategies with theirs, with their defaults")
     parser.add_argument("--json", action="store_true",
                         help="print the data, in the form of a policy file")
     add_plain(parser)
@@ -121,9 +123,15 @@ def _add_policies(commands: Any) -> None:
 
 def _policies(options: argparse.Namespace) -> int:
     from .compression.catalogue import POLICIES
-    from .compression.describe import policy_lines
+    from .compression.describe import part_lines, parts_of_a_policy, policy_lines
     from .compression.policies import find_policy
 
+    if options.strategies:
+        if options.json:
+            print(json.dumps(list(parts_of_a_policy()), ensure_ascii=False, indent=1))
+        else:
+            write_rows(part_lines(), sys.stdout, 4, options.plain)
+        return DONE
     if options.name:
         policy = find_policy(options.name)  # a wrong one is refused with close names
         data = policy.data or next(data for data in POLICIES if data["name"] == policy.name)

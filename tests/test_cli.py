@@ -7,12 +7,13 @@ import re
 import subprocess
 import sys
 import unittest
-from dataclasses import replace
+from dataclasses import fields, replace
 from shutil import copytree
 from unittest import mock
 
 from mini_agent.compression.catalogue import POLICIES
-from mini_agent.compression.policies import find_policy, make_policy
+from mini_agent.compression.policies import (
+    NO_SETTINGS, STRATEGIES, Policy, find_policy, make_policy)
 from mini_agent.governance import recorded
 from mini_agent.trace import read_trace
 from tests.support import ROOT, SCRIPTS, FolderTest, called, mini_agent
@@ -272,6 +273,27 @@ class PoliciesTest(FolderTest):
         for name in ("clip_errors", "two_layer", "naive"):
             made = make_policy(json.loads(called("policies", name, "--json")[1]), name)
             self.assertEqual(find_policy(name), made)
+
+    def test_what_a_policy_file_can_have_is_listed(self) -> None:
+        """Each setting of a policy and of each strategy, with its default as JSON has it; what is
+        listed can be written into a file, and leaves everything as it was."""
+        parts = json.loads(called("policies", "--strategies", "--json")[1])
+        self.assertEqual([field.name for field in fields(Policy) if field.name not in NO_SETTINGS],
+                         list(parts[0]["settings"]))
+        self.assertEqual(["", *STRATEGIES], [part["strategy"] for part in parts])
+        told = called("policies", "--strategies")[1]
+        for part in parts:
+            for name, value in part["settings"].items():
+                self.assertIn(f"\n  {json.dumps(name)}: {json.dumps(value)}", told)
+        self.assertIn('\n  "keep": "ends"   of ["ends", "errors"]\n', told)
+        self.assertIn('\n  "reserve": 0   tokens that stay free for the answer\n', told)
+        bare = [{"strategy": name} for name in STRATEGIES]
+        whole = [{"strategy": part["strategy"], "settings": part["settings"]} for part in parts[1:]]
+        given = {name: value for name, value in parts[0]["settings"].items() if value is not None}
+        plain, full = (self.folder / name for name in ("plain.json", "full.json"))
+        plain.write_text(json.dumps({"name": "p", "source": "", "ladder": bare}))
+        full.write_text(json.dumps({"name": "p", "source": "", **given, "ladder": whole}))
+        self.assertEqual(find_policy(str(plain)), find_policy(str(full)))
 
     def test_one_policy_is_told_of_in_words(self) -> None:
         """What it does, where it comes from, which laws it breaks, its trigger and its rungs."""

@@ -115,6 +115,13 @@ class VerdictTest(unittest.TestCase):
             self.assertIn(f"Session by session its far recall differs from that of *b* by {said} "
                           "It keeps the least in *<b>*, 0.500. The cheapest", found.said("*{}*".format))
 
+    def test_steps_that_did_not_fit_are_told_of_what_is_advised(self) -> None:
+        """So few of many that the table says none; a session would have ended there."""
+        means = {"sessions": 8, "low": .8, "high": .95, "over_share": .001, "over_steps": 2}
+        found, = verdicts((), [row("a", .9, .5, **means)], set())
+        self.assertTrue(found.said().endswith(
+            "cost of 0.50. In 2 steps of all it did not fit: there a session would have ended."))
+
     def test_with_prices_the_bill_decides(self) -> None:
         """In place of the relative cost, which takes a cached token for a tenth of any."""
         found = advised(row("a", .9, .5, bill=2.0), row("b", .9, .8, bill=1.5))

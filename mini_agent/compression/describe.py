@@ -7,12 +7,28 @@ description cannot drift from what runs.
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Iterator
+from typing import Any
 
 from ..columns import number_of
 from .laws import named
-from .policies import ALWAYS, Policy, Rung
+from .policies import ALWAYS, STRATEGIES, Policy, Rung
 from .scene import Strategy
+
+
+ABOUT = {  # the settings of a policy's own
+    "breaks": "numbers of the laws that it breaks on purpose",
+    "trigger": 'over how much something is done: 50000, "80%" or "-16384"; null: the window',
+    "target": "down to how much then, in the same forms; null: the trigger",
+    "reserve": "tokens that stay free for the answer",
+    "margin": "tokens below that at which something is done",
+    "protect_last": "messages at the end that are neither dropped nor summarised",
+    "shorten_tail": "whether results among them may be shortened",
+    "user_share": "share of the window that users' words may fill as they are",
+    "frozen": "whether what was sent stays as it was sent",
+    "scale": "whether numbers of tokens are for a window of 200,000",
+    "stages": "whether the end of a stage is a trigger as well"}
 
 
 def policy_lines(policy: Policy) -> Iterator[str]:
@@ -29,6 +45,29 @@ def policy_lines(policy: Policy) -> Iterator[str]:
         yield ""
         yield f"{number}. {rung.strategy.name}{_tier(rung)}{_settings(rung.strategy)}"
         yield f"   {(rung.strategy.__doc__ or '').splitlines()[0]}"
+
+
+def parts_of_a_policy() -> Iterator[dict[str, Any]]:
+    """What a policy file can be made of: the settings of its own, then each strategy with what
+    it does, its settings as JSON has them, and what a setting may be where that is a choice."""
+    yield {"strategy": "", "about": "a policy file has a name and a ladder of strategies; if wanted:",
+           "settings": {name: getattr(Policy, name) for name in ABOUT}, "choices": {}}
+    for name, made in STRATEGIES.items():
+        yield {"strategy": name, "about": (made.__doc__ or "").splitlines()[0],
+               "settings": {field.name: getattr(made(), field.name)
+                            for field in dataclasses.fields(made)},
+               "choices": dict(getattr(made, "CHOICES", {}))}
+
+
+def part_lines() -> Iterator[str]:
+    """The lines that `mini-agent policies --strategies` prints."""
+    for part in parts_of_a_policy():
+        yield f"{part['strategy']}: {part['about']}" if part["strategy"] else part["about"]
+        for name, value in part["settings"].items():
+            choices = part["choices"].get(name)
+            said = (f"of {json.dumps(choices)}" if choices
+                    else "" if part["strategy"] else ABOUT[name])
+            yield f"  {json.dumps(name)}: {json.dumps(value)}   {said}".rstrip()
 
 
 def _trigger(policy: Policy) -> str:

@@ -12,8 +12,8 @@ comparison gives the same data. Every string may be hostile. Keys, in this order
                window, policy, sessions (how many counted for the evidence), far_recall,
                low, high (the bootstrap interval of far_recall), far_in_context, recall,
                fresh, lines, reach, worst_tenth, cost, summary_price, prefix_breaks, bill; each
-               null where nothing could be counted; `each` (far recall of each session) and
-               worst_session, for the verdict
+               null where nothing could be counted; `each` (far recall of each session),
+               worst_session and over_steps, for the verdict
     facts      the probes: the texts asked for with --fact, in order
     notes      sentences to be shown under the table: what was left out and why
     sessions   the sessions that the bench can show, each with its history once:

@@ -34,7 +34,7 @@ def summarise(results: Sequence[Result]) -> list[Row]:
     Keys: window, policy, sessions (how many count), far_recall with low and high, `each`
     (that of each session), worst_tenth (mean far recall of the worst tenth of the
     sessions), worst_session (its name), the means of `MEANS`, bill (where there are prices)
-    and over_share (of the steps), law_breaks (all together). None where nothing could be
+    and over_share (of the steps), over_steps and law_breaks (all together). None where nothing could be
     counted.
     """
     cells: dict[tuple[int, str], list[Row]] = {}
@@ -56,6 +56,7 @@ def _summary(window: int, policy: str, rows: Sequence[Row]) -> Row:
             "worst_tenth": mean(worst), "worst_session": last.get("session"),
             **{key: mean(row[key] for row in rows) for key in MEANS},
             "bill": mean(row.get("bill") for row in rows),
+            "over_steps": sum(row["over_window_steps"] for row in rows),
             "over_share": mean(row["over_window_steps"] / row["steps"] for row in rows),
             "law_breaks": sum(row["law_breaks"] for row in rows)}
 

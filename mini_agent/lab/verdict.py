@@ -79,6 +79,8 @@ def _session_by_session(take: Row, other: Row | None, named: Callable[[str], str
         yield (f"Session by session its far recall differs from that of {named(other['policy'])} by "
                f"{fsum(gains) / len(gains):+.3f} ({low:+.3f} to {high:+.3f}), higher in {better} of "
                f"{len(gains)} and lower in {worse}{chance}.")
+    if over := take.get("over_steps"):
+        yield f"In {number_of(over, 'step')} of all it did not fit: there a session would have ended."
     if take.get("worst_session") and len(take["each"]) > 1:
         least = min(far for far in take["each"] if far is not None)
         yield f"It keeps the least in {named(take['worst_session'])}, {least:.3f}."
