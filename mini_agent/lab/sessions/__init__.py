@@ -30,6 +30,7 @@ from .openai_chat import OpenAIChat
 from .opencode import OpenCode
 from .openhands import OpenHands
 from .pi import Pi
+from .responses import Responses
 from .swe_agent import SweAgent
 from .task_file import TaskFile
 from .trace_file import OwnTrace
@@ -39,7 +40,8 @@ __all__ = ["READERS", "Document", "HostCompression", "LogSession", "LogSize", "R
 
 READERS: tuple[Reader, ...] = (  # the most specific first; the first that detects reads
     TaskFile(), OwnTrace(), ClaudeCode(), Codex(), Copilot(), Pi(), OpenCode(), SweAgent(),
-    MiniSwe(), OpenHands(), Atif(), Gemini(), Anthropic(), OpenAIChat(),
+    MiniSwe(), OpenHands(), Atif(), Gemini(), Anthropic(), Responses(),
+    OpenAIChat(),
 )
 
 

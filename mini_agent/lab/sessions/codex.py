@@ -44,7 +44,7 @@ class Codex:
     def read(self, document: Document) -> list[LogSession]:
         """One session; a resumed one may have several `session_meta`."""
         log = Log(self.name)
-        reading = _Reading(log)
+        reading = Reading(log)
         for record in document.objects():
             payload = record.get("payload")
             if isinstance(payload, dict) and record.get("type") in _ENVELOPES:
@@ -54,7 +54,7 @@ class Codex:
         return [finish(log, document)]
 
 
-class _Reading:
+class Reading:
     """The model request that is being read, and the last token count."""
 
     def __init__(self, log: Log) -> None:

@@ -1,0 +1,87 @@
+"""Milestone 6, reader: items of the OpenAI Responses interface.
+
+Messages, calls and results are items of one list, as Codex writes them, too: so its reading
+is used. What comes:
+- such a list, alone or an item a line (an SDK's `to_input_list()`);
+- calls `{instructions, input, output}`, or `{request, response}` around these, one or one a
+  line. An input that begins as the one before goes on with the same session, and has what
+  was answered then; the answer to the last one is its `output`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .base import LogSession
+from .codex import Reading
+from .document import Document
+from .fields import dict_of, dicts_of, string_of
+from .join import finish
+from .log import Log
+
+_ENDS = ("_call", "_call_output")
+
+
+class Asked(NamedTuple):
+    """A call of the interface: the items that were sent, and those of the answer."""
+
+    system: str
+    sent: list[dict[str, Any]]
+    answer: list[dict[str, Any]]
+
+
+class Responses:
+    """Items that are calls and results, in one list with the messages."""
+
+    name = "openai-responses"
+
+    def detects(self, document: Document) -> bool:
+        """Whether the head holds a call or a result, bare or in a call of the interface."""
+        return any(_is_item(item) for value in document.head
+                   for item in (value, *(one for part in _asked(value)[1:] for one in part)))
+
+    def read(self, document: Document) -> list[LogSession]:
+        """One session per row of calls that go on from each other; loose items are one."""
+        told: list[list[Asked]] = []
+        loose: list[dict[str, Any]] = []
+        for number, value in document.records():
+            asked = _asked(value)
+            if asked.sent:
+                before = told[-1][-1].sent if told else None
+                if before is not None and asked.sent[:len(before)] == before:
+                    told[-1].append(asked)
+                else:
+                    told.append([asked])
+            elif isinstance(value, dict) and ("type" in value or "role" in value):
+                loose.append(value)
+            else:
+                document.skip(number, "no item and no call with an input")
+        if loose:
+            told.insert(0, [Asked("", loose, [])])
+        return [finish(_log(row), document, str(number) if len(told) > 1 else "")
+                for number, row in enumerate(told, 1)]
+
+
+def _asked(value: Any) -> Asked:
+    """A recorded call; one without an input if the value is something else."""
+    outer = dict_of(value if "type" not in dict_of(value) else None)
+    request = dict_of(outer.get("request")) or outer
+    sent = request.get("input")
+    answer = (dict_of(outer.get("response")) or outer).get("output")
+    return Asked(string_of(request.get("instructions")),
+                 [{"role": "user", "content": sent}] if isinstance(sent, str) else dicts_of(sent),
+                 dicts_of(answer))
+
+
+def _is_item(value: Any) -> bool:
+    item = dict_of(value)
+    return isinstance(item.get("call_id"), str) and string_of(item.get("type")).endswith(_ENDS)
+
+
+def _log(row: list[Asked]) -> Log:
+    log = Log(Responses.name)
+    log.system(row[0].system, counted=False)
+    reading = Reading(log)
+    for item in (*row[-1].sent, *row[-1].answer):
+        reading.item(item)
+    return log
