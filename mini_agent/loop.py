@@ -46,7 +46,8 @@ class Agent:
                  incoming: Callable[[], Iterable[str]] = tuple) -> None:
         self.tools, self.tracer, self.texts, self.max_steps = tools, tracer, texts, max_steps
         self.asking = Asking(model, tracer, window, texts)
-        self.history, self.step, self.incoming = [] if history is None else history, 0, incoming
+        self.history = [] if history is None else history
+        self.step, self.incoming = 0, incoming
 
     def run(self, system_text: str, task: str, start: dict[str, Any]) -> Outcome:
         """One task from `run_start` to `run_end`; `start` is the payload of the first."""

@@ -80,9 +80,9 @@ def call(call_id: str, name: str, arguments: Any) -> Call:
 
 def arguments_text(made: Mapping[str, Any]) -> str:
     """The arguments of a call as they are shown: JSON, or the raw text that was none."""
-    text: str = made["invalid"] if "invalid" in made else json.dumps(
-        made["arguments"], ensure_ascii=False)
-    return text
+    if "invalid" in made:
+        return str(made["invalid"])
+    return json.dumps(made["arguments"], ensure_ascii=False)
 
 
 def tool_result(call_id: str, name: str, content: str | None,
@@ -171,8 +171,10 @@ def said_in_calls(message: Mapping[str, Any]) -> Iterator[str]:
 def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, (dict, list)):
-        for item in value.values() if isinstance(value, dict) else value:
+    elif isinstance(value, dict):
+        yield from _strings(list(value.values()))
+    elif isinstance(value, list):
+        for item in value:
             yield from _strings(item)
 
 

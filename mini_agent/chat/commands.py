@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from ..columns import number_of
 from ..compression.pins import KINDS, Pin
-from ..compression.policies import find_policy, nearest, policy_names
+from ..compression.policies import find_policy, policy_names
+from ..compression.settings import nearest
 from ..disk import read_file, write_file
 from ..errors import UsageError
 from ..session import Session

@@ -111,5 +111,5 @@ class Conversation:
             self.screen.tell(f"resume with: mini-agent resume {self.session.path}", whole=True)
         if self._interrupted:
             return INTERRUPTED
-        return DONE if self._outcome.done or self._outcome.reason == "closed" or (
-            self.keyboard.interactive) else FAILED
+        well = self._outcome.done or self._outcome.reason == "closed"
+        return DONE if well or self.keyboard.interactive else FAILED

@@ -8,7 +8,6 @@ own room) and when it is asked (`window.py`).
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from ..texts import Texts
 from ..tokens import ESTIMATORS
 from ..tools.schema import COUNT, OBJECT, TEXT, array_of, object_of, one_of, schema_faults
 from .admission import Admission
-from .budget import FULL_WINDOW, MOST, Budget, make_budget, tokens_at
+from .budget import FULL_WINDOW, Budget, make_budget, tokens_at
 from .catalogue import POLICIES
 from .clear import ToolResultClearing
 from .collapse import HardCollapse, StateCard
@@ -30,6 +29,7 @@ from .handoff import ContextReset, FullSummary, HandoffFive, HandoffForm, Handof
 from .inputs import InputBudget
 from .offload import ResultOffload
 from .scene import Strategy
+from .settings import has_setting, nearest, with_setting
 from .shrink import ToolResultAging, ToolResultClipping
 from .summarise import RollingSummary, SegmentedSummary, StageSummary
 
@@ -159,7 +159,7 @@ def _rung(item: Mapping[str, Any], place: str) -> Rung:
                          remedy=nearest(str(name), STRATEGIES))
     made = STRATEGIES[name]()
     for key, value in item.get("settings", {}).items():
-        made = _set(made, key, value, f"{place}.settings")
+        made = with_setting(made, key, value, f"{place}.settings")
     return Rung(made, item.get("trigger"))
 
 
@@ -174,18 +174,18 @@ def with_settings(policy: Policy, settings: Mapping[str, Any], place: str) -> Po
     Raises `UsageError` for a key that neither has, or a value of another type.
     """
     for key, value in settings.items():
-        if key not in NO_SETTINGS and _has(policy, key):
-            policy = _set(policy, key, value, place)
+        if key not in NO_SETTINGS and has_setting(policy, key):
+            policy = with_setting(policy, key, value, place)
             continue
-        if not any(_has(rung.strategy, key) for rung in policy.ladder):
+        if not any(has_setting(rung.strategy, key) for rung in policy.ladder):
             known = [field.name for rung in policy.ladder
                      for field in dataclasses.fields(rung.strategy)]
             raise UsageError(f"no setting {key!r} in policy {policy.name!r}",
                              place=f"{place}.{key}", value=value,
                              remedy=nearest(key, ["protect_last", "target", *known]))
         policy = dataclasses.replace(policy, ladder=tuple(
-            dataclasses.replace(rung, strategy=_set(rung.strategy, key, value, place))
-            if _has(rung.strategy, key) else rung for rung in policy.ladder))
+            dataclasses.replace(rung, strategy=with_setting(rung.strategy, key, value, place))
+            if has_setting(rung.strategy, key) else rung for rung in policy.ladder))
     return policy
 
 
@@ -207,43 +207,3 @@ def differing(policy: Policy) -> dict[str, Any]:
             if value != getattr(old.strategy, field.name):
                 changed[field.name] = value
     return changed
-
-
-def _has(target: Policy | Strategy, key: str) -> bool:
-    return any(field.name == key for field in dataclasses.fields(target))
-
-
-def _set(target: Any, key: str, value: Any, place: str) -> Any:
-    """`target` with one field set, if the value is of the same kind and not negative."""
-    types = {field.name: str(field.type) for field in dataclasses.fields(target)}
-    if key not in types:
-        raise UsageError(f"unknown setting {key!r}", place=f"{place}.{key}", value=value,
-                         remedy=nearest(key, types))
-    old = getattr(target, key)
-    if isinstance(old, tuple) and isinstance(value, list):
-        kind = types[key].removeprefix("tuple[").removesuffix(", ...]")
-        if any(type(item).__name__ != kind for item in value):
-            raise UsageError(f"{value!r} is no list of {kind}", place=f"{place}.{key}",
-                             value=value, remedy=f"the default is {list(old)!r}")
-        value = tuple(value)
-    allowed = getattr(target, "CHOICES", {}).get(key)
-    if allowed and value not in allowed:
-        raise UsageError(f"{value!r} is not known", place=f"{place}.{key}", value=value,
-                         remedy=f"known are: {', '.join(map(str, allowed))}")
-    free = getattr(type(target), key, None) is None  # its default is None: of more than one kind
-    if not free and type(value) is not type(old) and not (
-            isinstance(old, float) and type(value) is int):
-        raise UsageError(f"{value!r} is no {type(old).__name__}", place=f"{place}.{key}",
-                         value=value, remedy=f"the default is {old!r}")
-    if isinstance(value, (int, float)) and not 0 <= value <= MOST:
-        raise UsageError(f"{value!r} is {'negative' if value < 0 else 'too large'}",
-                         place=f"{place}.{key}", value=value, remedy=f"the default is {old!r}")
-    return dataclasses.replace(target, **{key: value})
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """A remedy that names what is close to `name`, else all there is."""
-    known = sorted(set(names))
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    return f"did you mean {' or '.join(close)}?" if close else (
-        f"known are: {', '.join(known) or 'none'}")

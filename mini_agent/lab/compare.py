@@ -97,8 +97,9 @@ def file_results(source: Source, plan: Plan, progress: Progress = lambda _: None
                  "asked": source.asked}]
     replayed = _replayed if jobs == 1 else partial(_in_parts, jobs)
     results = replayed(sessions, source, plan, progress)
-    for result in results if plan.page else ():
-        result["page"] = with_changes_that_fit(result["page"], plan.windows)
+    if plan.page:
+        for result in results:
+            result["page"] = with_changes_that_fit(result["page"], plan.windows)
     return results
 
 
@@ -130,15 +131,18 @@ def _joined(results: Sequence[Result], parts: Sequence[Plan], plan: Plan) -> Res
         if plan.page:
             runs |= zip(product(part.shown, part.names), result["page"]["runs"], strict=True)
         for found in result["missed"]:
-            missed.setdefault((found[1], found[0]), []).append(found)
-    return results[0] | {
+            policy, window, *_ = found
+            missed.setdefault((window, policy), []).append(found)
+    whole = results[0] | {
         "rows": [rows[key] for key in product(plan.windows, plan.names)],
         "breaks": [name for name in plan.names
                    if any(name in result["breaks"] for result in results)],
         "missed": list(chain.from_iterable(
-            missed.get(key, ()) for key in product(plan.windows, plan.policies))),
-        "page": {**results[0]["page"], "runs": [
-            runs[key] for key in product(plan.shown, plan.names)]} if plan.page else None}
+            missed.get(key, ()) for key in product(plan.windows, plan.policies)))}
+    if plan.page:
+        whole["page"] = whole["page"] | {
+            "runs": [runs[key] for key in product(plan.shown, plan.names)]}
+    return whole
 
 
 def _part(progress: Progress, at: int, parts: int) -> Progress:
@@ -147,35 +151,39 @@ def _part(progress: Progress, at: int, parts: int) -> Progress:
 
 def result_of(session: LogSession, source: Source, plan: Plan, progress: Progress) -> Result:
     """The result of one session: one pass through its history."""
-    name = clean(source.name) + clean(session.name).removeprefix(
-        clean(source.path.rpartition("/")[2]))
-    messages = second_half(session.messages) if plan.half else session.messages
-    recording = Recording(name, session.format, messages, estimator(plan.estimator),
-                          () if plan.half else session.acts)
+    recording = _recording(session, source, plan)
     tallies, films, trials = {}, [], []
-    for window in plan.shown:
-        for policy_name in plan.names:
-            policy = lab_policy(policy_name, recording)
-            tally = tallies[window, policy_name] = Tally(
-                recording, plan.facts, evidence=plan.evidence, misses=plan.misses,
-                prices=plan.prices())
-            trial = Trial(recording, policy, window, [tally])
-            if plan.page:
-                films.append(Film(trial, tally))
-                trial.observers.append(films[-1])
-            trials.append(trial)
+    for window, name in product(plan.shown, plan.names):
+        tally = Tally(recording, plan.facts, evidence=plan.evidence, misses=plan.misses,
+                      prices=plan.prices())
+        trial = Trial(recording, lab_policy(name, recording), window, [tally])
+        if plan.page:
+            films.append(Film(trial, tally))
+            trial.observers.append(films[-1])
+        tallies[window, name] = tally
+        trials.append(trial)
     size = max(1, len(recording.messages))
     replay(recording, trials, lambda at: progress(at / size))
+    rows = [tallies[window, name].row(name, window, tallies[window, BASELINE])
+            for window, name in product(plan.windows, plan.names)]
+    missed = [[name, window, *item] for window, name in product(plan.windows, plan.policies)
+              for item in tallies[window, name].missed]
     notes = notes_of(session, recording)
-    return {"at": source.at, "session": name, "rows": [
-                tallies[window, policy].row(policy, window, tallies[window, BASELINE])
-                for window in plan.windows for policy in plan.names],
+    return {"at": source.at, "session": recording.name, "rows": rows,
             "breaks": [name for name in plan.names if lab_policy(name, recording).breaks],
             "notes": notes, "calls": recording.tool_calls, "tokens": sum(recording.tokens),
-            "head": recording.head, "missed": [
-                [policy, window, *missed] for window in plan.windows for policy in plan.policies
-                for missed in tallies[window, policy].missed],
+            "head": recording.head, "missed": missed,
             "page": page_session(recording, films, plan.shown, notes) if plan.page else None}
+
+
+def _recording(session: LogSession, source: Source, plan: Plan) -> Recording:
+    """The session, or its second half, as it is replayed; its name is that of its source."""
+    name = clean(source.name) + clean(session.name).removeprefix(
+        clean(source.path.rpartition("/")[2]))
+    messages, acts = session.messages, session.acts
+    if plan.half:
+        messages, acts = second_half(messages), []
+    return Recording(name, session.format, messages, estimator(plan.estimator), acts)
 
 
 def notes_of(session: LogSession, recording: Recording) -> list[str]:

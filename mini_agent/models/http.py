@@ -178,8 +178,10 @@ def _start(lines: Iterator[bytes]) -> bytes:
     """The start of a body; if it breaks off, what has come: its status says enough."""
     body = bytearray()
     try:
-        while len(body) < REFUSAL and (line := next(lines, b"")):
+        for line in lines:
             body += line
+            if len(body) >= REFUSAL:
+                break
     except EndpointError as error:
         body += f" (then: {error.message})".encode()
     return bytes(body)
