@@ -180,9 +180,41 @@ class WhyTest(unittest.TestCase):
             left_out({"subagent_records": 3, "thinking": 1, "summaries": 2, "images": 4}))
         self.assertEqual("", left_out({"thinking": "many"}))
 
+    def test_what_could_not_be_read_is_named_where_nothing_is_found(self):
+        """The text may have stood there: a line that is cut off, in a trace and in another log."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for source, told in ((REFERENCE, ": the last line is cut off after "),
+                             (VALID / "claude_code.jsonl", "1 line that could not be read\n")):
+            cut = folder / source.name
+            cut.write_bytes(source.read_bytes()[:-9])
+            status, out, _ = mini_agent("why", cut, "no such words")
+            self.assertEqual((1, True), (status, told in out.partition("unread    ")[2]), out)
+
 
 class ShowTest(unittest.TestCase):
     """`show TRACE --step N --diff`."""
+
+    def test_a_message_is_shown_as_it_was_said(self):
+        """Whatever was sent of it: one that was aged before its first request, a call, a child's."""
+        said = read_trace(REFERENCE).messages()
+        status, out, _ = mini_agent("show", REFERENCE, "--message", "3")
+        self.assertEqual((0, f"m3-trace.jsonl #3 tool read_file, {len(said[3]['content'])} characters",
+                          said[3]["content"].splitlines()),
+                         (status, out.splitlines()[0],
+                          [row[4:] for row in out.splitlines()[1:]]))
+        self.assertIn('    -> read_file {"path": "long_notes.txt"}\n',
+                      mini_agent("show", REFERENCE, "--message", "2")[1])
+        self.assertEqual(said[3], json.loads(
+            mini_agent("show", REFERENCE, "--message", "3", "--json")[1]))
+        child = ROOT / "traces" / "reference" / "m4-trace.jsonl#2"
+        self.assertTrue(mini_agent("show", child, "--message", "0")[1].startswith(
+            "m4-trace.jsonl#2 #0 system, "))
+        for more, told in ((("99",), "there is no message 99; messages are 0 to "),
+                           (("-1",), "there is no message -1;"),
+                           (("3", "--diff"), "a message is of no step"),
+                           (("3", "--step", "1"), "a message is of no step")):
+            status, out, err = mini_agent("show", REFERENCE, "--message", *more)
+            self.assertEqual((2, "", True), (status, out, told in err), err)
 
     def test_what_happened_between_the_steps_is_shown(self):
         """A window that was learned, a failed summary, a retry, an undo, an overflow, a resume;

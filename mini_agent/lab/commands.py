@@ -32,6 +32,8 @@ def _add_show(commands: Any) -> None:
     parser.add_argument("--step", type=int, metavar="N", help="all that was sent at this step")
     parser.add_argument("--diff", action="store_true",
                         help="only what changed since the step before")
+    parser.add_argument("--message", type=int, metavar="N",
+                        help="message #N as it was said, whatever was sent of it")
     parser.add_argument("--json", action="store_true",
                         help="print what was sent at the step, or at each, one a line, as JSON")
     add_plain(parser)
@@ -55,12 +57,22 @@ def _show(options: argparse.Namespace) -> int:
     from ..subagents.trails import find_trace
     from ..trace import read_trace
     from .look import is_trace
-    from .show import show_step, show_steps, show_trace, step_objects
+    from .show import (
+        messages_at, show_message, show_step, show_steps, show_trace, step_objects)
 
     replayed = options.policy, options.window, options.workspace
     if options.json and options.diff:
         raise UsageError("--json and --diff contradict each other", place="--diff",
                          remedy="give one of them")
+    if options.message is not None and (options.diff or options.step is not None):
+        raise UsageError("a message is of no step", place="--message", value=options.message,
+                         remedy="give it without --step and --diff")
+    if options.message is not None:
+        asked = options.trace, options.message, options.workspace
+        for line in map(escaped, show_message(*asked)) if not options.json else (
+                json.dumps(said, ensure_ascii=False) for _, said in messages_at(*asked)):
+            print(line)
+        return DONE
     if options.json:
         for sent in step_objects(options.trace, options.step, *replayed):
             print(json.dumps(sent, ensure_ascii=False))

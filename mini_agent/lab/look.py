@@ -8,6 +8,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from ..columns import number_of
 from ..compression.budget import window_tokens
 from ..errors import UsageError
 from ..messages import Message
@@ -49,13 +50,19 @@ def steps_at(path: str, policy: str = "", window: str = "32k",
 
 
 def unread_at(path: str) -> str:
-    """What of a log is no part of its history, in words; "" for nothing."""
+    """What of a log is no part of its history, and what could not be read, in words; "" for
+    nothing."""
     path = str(find_trace(path))
     if is_trace(path):
-        start = next(read_trace(Path(path)).events("run_start"), {})
-        return left_out(notes) if isinstance(notes := start.get("notes"), dict) else ""
+        trace = read_trace(Path(path))
+        notes = next(trace.events("run_start"), {}).get("notes")
+        return "; ".join(filter(None, (
+            left_out(notes) if isinstance(notes, dict) else "", trace.warning)))
     sessions = open_sessions(path, run_in_copy)
-    return left_out(sum((Counter(session.notes) for session in sessions), Counter[str]()))
+    lines = sum(len(session.unreadable) for session in sessions)
+    return "; ".join(filter(None, (
+        left_out(sum((Counter(session.notes) for session in sessions), Counter[str]())),
+        f"{number_of(lines, 'line')} that could not be read" * bool(lines))))
 
 
 def counted_by(trace: Trace) -> Estimator:

@@ -16,7 +16,7 @@ from ..compression.budget import window_tokens
 from ..compression.view import Entry, View
 from ..errors import UsageError
 from ..hostile import escaped
-from ..messages import arguments_text, calls_of
+from ..messages import Message, arguments_text, calls_of
 from ..rhythm import number_ranges, rows
 from ..trace import Trace
 from .happened import happened
@@ -108,6 +108,25 @@ def step_objects(path: str, step: int | None, policy: str = "", window: str = "3
                        "entries": [entry._asdict() for entry in view.entries]}
 
 
+def messages_at(path: str, index: int, workspace: str = "") -> list[tuple[str, Message]]:
+    """(name, message) of each session of a file that has a message with this number: as it
+    was said, whatever was sent of it. Raises `UsageError` where none has."""
+    found = [(name, history) for name, _, history in steps_at(path, workspace=workspace, below=False)]
+    last = max(len(history) for _, history in found) - 1
+    if not 0 <= index <= last:
+        raise UsageError(f"there is no message {index}", place=path, value=index,
+                         remedy=f"messages are 0 to {last}")
+    return [(name, history[index]) for name, history in found if index < len(history)]
+
+
+def show_message(path: str, index: int, workspace: str = "") -> Iterator[str]:
+    """The lines about one message of the log. Raises what `messages_at` raises."""
+    for name, message in messages_at(path, index, workspace):
+        names = " ".join(filter(None, (message["role"], message.get("name", ""))))
+        yield f"{name} #{index} {names}, {number_of(len(message['content']), 'character')}"
+        yield from _said(message)
+
+
 def _found(path: str, step: int | None, policy: str, window: str,
            workspace: str) -> list[tuple[str, Sequence[Taken]]]:
     """(name, steps) of each session of a file, of which one at least has this step."""
@@ -160,6 +179,10 @@ def _entry(mark: str, entry: Entry) -> Iterator[str]:
     message = entry.message
     names = " ".join(filter(None, (message["role"], message.get("name", ""))))
     yield f"{mark} {_span(entry.stands_for)} {names}, {entry.how}, {number_of(entry.tokens, 'token')}"
+    yield from _said(message)
+
+
+def _said(message: Message) -> Iterator[str]:
     for line in message["content"].splitlines():
         yield INDENT + escaped(line)
     for call in calls_of(message):
