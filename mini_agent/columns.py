@@ -58,9 +58,10 @@ def unbroken(part: str) -> list[str]:
     return found
 
 
-def number_of(count: object, noun: str, form: str = "") -> str:
-    """A count with its noun: `1 step`, `2 steps`; `form` of the number, say `,`."""
-    return f"{count:{form}} {noun}{'' if count == 1 else 's'}"
+def number_of(count: object, noun: str, form: str = "", many: str = "") -> str:
+    """A count with its noun: `1 step`, `2 steps`; `form` of the number, say `,`. `many` is the
+    plural, where it has more than an `s` behind it."""
+    return f"{count:{form}} {noun if count == 1 else many or noun + 's'}"
 
 
 def fitted(text: str, columns: int) -> str:

@@ -86,7 +86,7 @@ def main() -> int:
     (SAMPLES / "counts.json").write_text(
         f'{{"tools": {json.dumps(tools, indent=1)},\n"samples": [\n'
         + ",\n".join(lines) + "\n]}\n", encoding="utf-8")
-    print(f"{len(paths)} samples counted", file=sys.stderr)
+    print(f"samples counted: {len(paths)}", file=sys.stderr)
     return 0
 
 

@@ -89,7 +89,7 @@ class EditTest(ToolCase):
         """Equal but for its indentation first, else similar ones, each with its number."""
         self.put("a.py", CODE)
         for old, hint in (
-                ("total = 2\nreturn", "the closest lines are 7\n7:     total = 2"),
+                ("total = 2\nreturn", "the closest line is 7\n7:     total = 2"),
                 ("def three():", "the closest lines are 1, 6\n1: def one():\n6: def two():"),
                 ("%%%%", "no line comes close")):
             self.assertEqual(self.fails("NO_MATCH", "edit_file", path="a.py", old=old, new=""),

@@ -63,7 +63,7 @@ class ListTest(ToolCase):
         self.assertEqual(second, "total 30 under . [16 to 30 are shown]")
         self.assertEqual(rest + more, [f"{number:03}  0 bytes" for number in range(30)])
         self.assertEqual(self.fails("BAD_RANGE", "list_files", start=31),
-                         "there is no entry 31: there are 30")
+                         "there is no entry 31: 30 in all")
 
     def test_a_listing_and_hits_are_short_unless_more_is_asked_for(self) -> None:
         """Of 1,500 files or hits a page of 20,000 characters comes, and how many there are."""
@@ -278,7 +278,7 @@ class SearchTest(ToolCase):
         literal = self.ok("search_text", pattern="P1 open")
         self.assertEqual(self.ok("search_text", pattern="P1 open", regex=True), literal)
         self.assertEqual(self.ok("search_text", pattern="^N00[12].*(wu|chen)", regex=True),
-                         "1 matches for '^N00[12].*(wu|chen)' in .\n"
+                         "1 match for '^N00[12].*(wu|chen)' in .\n"
                          "long_notes.txt:1: N001 2026-01-06 P3 open   wu   replay the task "
                          "script without any network   r1037")
         self.assertEqual(self.fails("BAD_PATTERN", "search_text", pattern="(", regex=True),
@@ -296,7 +296,7 @@ class SearchTest(ToolCase):
             self.assertEqual(self.ok("search_text", pattern="^$", regex=True),
                              "3 matches for '^$' in .\na:2: \nopen:1: \nopen:2: ")
             self.assertEqual(self.ok("search_text", pattern="two", path="a"),
-                             "1 matches for 'two' in a\n3: two")
+                             "1 match for 'two' in a\n3: two")
 
     def test_a_regular_expression_without_end_is_stopped(self) -> None:
         """Catastrophic backtracking costs its time limit and no more."""

@@ -7,6 +7,7 @@ import unittest
 from typing import Any
 
 from mini_agent.compression.state import WindowState
+from mini_agent.compression.view import Change, Entry, View, apply
 from mini_agent.compression.window import ContextWindow
 from mini_agent.errors import TraceError
 from mini_agent.messages import system, user
@@ -90,6 +91,8 @@ class Fold(unittest.TestCase):
 
     def test_a_record_that_does_not_fit_is_named_by_its_seq(self) -> None:
         """A change of entries that are not there, or of none, is an error with place."""
+        self.assertRaisesRegex(ValueError, "of a view of 1 entry$", apply,
+                               View([Entry(user("go"), 1, (0,))]), Change("x", (1,), ()))
         for wrong, why in (({"affected_indexes": [7]}, "affected at [7] of a view of 2 entries"),
                            ({"affected_indexes": [1, 0]}, "affected at [1, 0] of a view of 2"),
                            ({"entries": None}, "TypeError"),

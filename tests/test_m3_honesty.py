@@ -91,7 +91,7 @@ class Honesty(unittest.TestCase):
         for key, (text, _) in TEXTS.items():
             fields = {name: 1 for _, name, _, _ in Formatter().parse(text) if name}
             self.assertNotRegex(Texts()(key, **fields), r"\b1 (\w+ )?(bytes|characters|files|lines|messages|"
-                                r"pins|rounds|steps|times|tokens)\b")
+                                r"pins|results|rounds|steps|times|tokens)\b")
         said = [Texts()("lines_left_out", count=count) for count in (1, 2)]
         self.assertEqual(["- (the 1 oldest line of this section is left out)",
                           "- (the 2 oldest lines of this section are left out)"], said)

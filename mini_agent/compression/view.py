@@ -14,6 +14,7 @@ from itertools import chain, islice
 from operator import attrgetter, lt
 from typing import Any, NamedTuple
 
+from ..columns import number_of
 from ..messages import Message
 from .rising import holds, stretches
 
@@ -140,7 +141,8 @@ def _check_fit(view: View, change: Change) -> None:
                               ("inserted", [at for at, _ in change.inserts], size)):
         if places and not (0 <= places[0] and places[-1] < end
                            and all(map(lt, places, islice(places, 1, None)))):
-            raise ValueError(f"{what} at {list(places)} of a view of {len(view)} entries")
+            held = number_of(len(view), "entry", many="entries")
+            raise ValueError(f"{what} at {list(places)} of a view of {held}")
 
 
 def inverse(view: View, change: Change) -> Change:

@@ -24,7 +24,8 @@ from .summaries import SUMMARIES
 from .tools import TOOLS
 
 LANGUAGES = ("en", "zh")
-_COUNT = re.compile(r"\{(\w+)\} ((?:\w+ )?(?:byte|character|file|line|message|pin|round|step|time|token))s\b"
+_COUNT = re.compile(r"\{(\w+)\} ((?:\w+ )?(?:byte|character|file|line|message|pin|result|round|step|time|"
+                    r"token))s\b"
                     r"(?:((?: of \w+ \w+)?) (are|were)\b)?")
 _OF_ONE = {"are": " is", "were": " was", None: ""}
 _HAN = re.compile("[\u4e00-\u9fff]")

@@ -74,7 +74,7 @@ TOOLS: dict[str, tuple[str, str]] = {
                   "没有第 {first} 到 {last} 行: 文件共 {lines} 行"),
     "bad_char": ("line {line} has no character {char}: it has {chars}",
                  "第 {line} 行没有第 {char} 个字符: 该行共 {chars} 个"),
-    "bad_start": ("there is no entry {start}: there are {total}", "没有第 {start} 条: 共 {total} 条"),
+    "bad_start": ("there is no entry {start}: {total} in all", "没有第 {start} 条: 共 {total} 条"),
     "read_lines": ("[lines {first} to {last} of {lines} are shown, {chars} of {total} characters; "
                    "next: start_line={next}]",
                    "[显示第 {first} 到 {last} 行,共 {lines} 行;{chars} 个字符,共 {total} 个;"
@@ -102,6 +102,7 @@ TOOLS: dict[str, tuple[str, str]] = {
     "same_new": ("old and new are the same, nothing would change", "old 与 new 相同,不会有任何变化"),
     "NO_MATCH": ("old does not stand in {path} ({lines} lines); {hint}",
                  "old 不在 {path} 中(共 {lines} 行);{hint}"),
+    "closest_one": ("the closest line is {numbers}", "最接近的是第 {numbers} 行"),
     "closest": ("the closest lines are {numbers}", "最接近的是第 {numbers} 行"),
     "nothing_close": ("no line comes close", "没有相近的行"),
     "SEVERAL_MATCHES": ("old stands {count} times in {path}, in lines {numbers}; add lines around it",

@@ -205,8 +205,8 @@ class EditFile:
             numbers = ", ".join(str(line_number(text, start)) for start, _ in found)
             return self.workspace.error("SEVERAL_MATCHES", path, count=len(found), numbers=numbers)
         near = dict(closest(text, old))
-        hint = self.workspace.texts("closest" if near else "nothing_close",
-                                    numbers=", ".join(map(str, near)))
+        key = ("nothing_close", "closest_one")[len(near)] if len(near) < 2 else "closest"
+        hint = self.workspace.texts(key, numbers=", ".join(map(str, near)))
         error = self.workspace.error("NO_MATCH", path, lines=line_count(text), hint=hint)
         return ToolError(error.code, error.message,
                          "\n".join(f"{number}: {line}" for number, line in near.items()))

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..columns import number_of
 from ..errors import ToolError
 from ..hostile import one_line
 from .files import left_out_note, paged
@@ -86,7 +87,8 @@ class SearchText:
         where = one_line(self.workspace.relative(path))
         return paged(
             (self._line(*hit) for hit in hits), start, self.limit, self.workspace.texts,
-            lambda total: f"{total} matches for '{one_line(pattern)}' in {where}{''.join(notes)}")
+            lambda total: f"{number_of(total, 'match', many='matches')} for '{one_line(pattern)}' "
+                          f"in {where}{''.join(notes)}")
 
     def _sources(self, path: str, notes: list[str]) -> Iterator[Source]:
         """Each file in pieces; `notes` gets what was left out."""
