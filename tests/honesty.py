@@ -34,7 +34,7 @@ SUMMARIES = ("rolling_header", "segmented_header", "stage_header", "nine_header"
 SILENT = re.compile("|".join((
     r"tool_.*|arg_.*|unit_.*|read_.*|recall_.*|no_such_.*|empty_.*|page_.*",     # tools, their answers
     r"json_.*|invalid_json|fault_.*|unknown_tool|did_you_mean|[A-Z_]+|bad_.*",  # errors of calls
-    r"left_out|stopped|line_part|one_line_only|written|same_new|closest|nothing_close|diff_cut",
+    r"left_out|stopped|line_part|one_line_only|written|same_new|closest|closest_one|nothing_close|diff_cut",
     r"output_(cut|gap)|no_shell|ask_for_shell|needs_shell|protected_changed|stage_ended",
     r"pin_(set|no_.*|not_said|left)|store_error",
     r"child_.*|children_.*|give_up_noted|not_given_changed|denied.*|cut_off|interrupted|end_.*|part_.*",
