@@ -12,7 +12,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from mini_agent.chat.keyboard import Keyboard, Lines
+from mini_agent.chat.keyboard import Keyboard
+from mini_agent.chat.lines import Lines
 from mini_agent.chat.narrator import Narrator
 from mini_agent.chat.screen import Screen, Style, joined_to_fit, style_of
 from mini_agent.chat.wrap import Wrap, wrapped

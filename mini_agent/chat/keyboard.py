@@ -1,9 +1,7 @@
 """Milestone 5: what a person types, also while the model works.
 
-A message is a line; one that ends in a backslash goes on, and between lines of three
-quotes stands a message of many. What is typed while the model works is read by a
-thread, kept, and given out once. What is left out: what a message means (`/` begins a
-command).
+What is typed while the model works is read by a thread, kept, and given out once. What
+is left out: which lines are one message (`lines.py`), and what it means (`commands.py`).
 """
 
 from __future__ import annotations
@@ -19,60 +17,29 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..interrupts import Interrupts
+from .lines import Lines
 
 try:
     import termios
 except ImportError:
     termios = None  # type: ignore[assignment]
 
-FENCE = '"""'
 HISTORY = 1_000  # lines that are remembered
 
 
-class Lines:
-    """Makes messages of lines."""
-
-    def __init__(self) -> None:
-        self._kept: list[str] = []
-        self._fenced = False
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether a message has begun and not ended."""
-        return bool(self._kept) or self._fenced
-
-    def add(self, line: str) -> str | None:
-        """The message that this line completes, None while it goes on."""
-        if line.strip() == FENCE:
-            self._fenced = not self._fenced
-            return None if self._fenced else self.end()
-        if self._fenced:
-            self._kept.append(line)
-            return None
-        if line.endswith("\\"):
-            self._kept.append(line[:-1])
-            return None
-        self._kept.append(line)
-        return self.end()
-
-    def end(self) -> str:
-        """What there is so far."""
-        message, self._kept, self._fenced = "\n".join(self._kept), [], False
-        return message
-
-
 class Keyboard:
-    """Standard input. `keeps` hears of each message that is kept for later, `gives` when
-    its turn has come.
+    """Standard input. `on_kept` hears of each message that is kept for later, `on_turn` of
+    it again when its turn has come.
 
-    `remember` adds a message to the history of the line editor, `line` is what stands in
-    it. `begun`: whether an interrupt has thrown away a message that was begun.
+    `remember` adds a message to the history of the line editor, `line` gives what is
+    being typed in it. `begun`: whether the last interrupt threw away a message that was
+    begun.
     """
 
     def __init__(self, source: TextIO, interrupts: Interrupts, prompts: TextIO,
-                 keeps: Callable[[str], None], gives: Callable[[str], None]) -> None:
+                 on_kept: Callable[[str], None], on_turn: Callable[[str], None]) -> None:
         self._source, self._interrupts, self._prompts = source, interrupts, prompts
-        self._keeps, self._gives = keeps, gives
+        self._on_kept, self._on_turn = on_kept, on_turn
         self.remember: Callable[[str], None] = lambda line: None
         self.line: Callable[[], str] = str
         self.begun = False
@@ -90,7 +57,7 @@ class Keyboard:
 
     def _next(self) -> str:
         message = self._kept.popleft()
-        self._gives(message)
+        self._on_turn(message)
         return message
 
     def message(self, prompt: str) -> str:
@@ -143,11 +110,12 @@ class Keyboard:
         return line.removesuffix("\n").removesuffix("\r").removeprefix("\ufeff")  # CRLF, a mark
 
     def _waited(self, read: Callable[[Any], str], argument: Any) -> str:
-        """What `read` gives. Ctrl-C ends it; behind a whole line it is kept for what comes next."""
+        """What `read` returns. Ctrl-C ends the wait; one that comes when the line is there
+        already is kept for the next wait."""
         got: list[str] = []
         try:
-            got.extend(map(read, (argument,)))  # in one call, so that none falls in between
-        except (KeyboardInterrupt, SystemError) as error:  # which is how `input` tells of two
+            got.extend(map(read, (argument,)))  # read and kept in one call: no Ctrl-C between
+        except (KeyboardInterrupt, SystemError) as error:  # `input` raises this for two of them
             if not got:
                 self.begun = bool(self.line())
                 raise KeyboardInterrupt from error
@@ -164,23 +132,28 @@ class Keyboard:
         try:
             yield
         finally:
-            self._ended = self._listener.stop() or self._ended
-            self._listener = None
+            self._stop()
 
     @contextmanager
     def _not_listening(self) -> Iterator[None]:
+        """What is typed in here is not kept, for it answers a question."""
         if self._listener is None:
             yield
             return
-        self._ended = self._listener.stop()
+        self._stop()
         try:
             yield
         finally:
             self._listener = _Listener(self._source.fileno(), self._keep)
 
+    def _stop(self) -> None:
+        if self._listener is not None:
+            self._ended = self._listener.stop() or self._ended
+            self._listener = None
+
     def _keep(self, message: str) -> None:
         self._kept.append(message)
-        self._keeps(message)
+        self._on_kept(message)
 
 
 class _Listener:

@@ -49,8 +49,8 @@ class Wiring:
         once = options.request is not None
         self._screen = screen = Screen(sys.stderr if once else sys.stdout, sys.stderr,
                                        style_of(sys.stderr, environ, options.plain))
-        self._keyboard = Keyboard(sys.stdin, self.interrupts, sys.stderr, self._keeps,
-                                  self._gives)
+        self._keyboard = Keyboard(sys.stdin, self.interrupts, sys.stderr, self._kept,
+                                  self._given)
         narrator = Narrator(screen, final=not once)
         permission = Permission(Workspace(options.workspace), self._keyboard, screen, narrator,
                                 self._texts, options.yes, options.read_only)
@@ -123,10 +123,10 @@ class Wiring:
     def _texts(self) -> Texts:
         return Texts() if self.session is None else self.session.texts
 
-    def _keeps(self, message: str) -> None:
+    def _kept(self, message: str) -> None:
         self._screen.row(f"(kept, comes next: {message})", "dim")
 
-    def _gives(self, message: str) -> None:
+    def _given(self, message: str) -> None:
         self._screen.tell(self._screen.style.prompt + message)
 
     def _summarised(self, usage: dict[str, int]) -> None:

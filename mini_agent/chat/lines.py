@@ -1,0 +1,41 @@
+"""Milestone 5: which of the lines that a person types are one message.
+
+A message is a line; one that ends in a backslash goes on, and between lines of three
+quotes stands a message of many. What is left out: reading them (`keyboard.py`).
+"""
+
+from __future__ import annotations
+
+FENCE = '"""'
+
+
+class Lines:
+    """Makes messages of lines."""
+
+    def __init__(self) -> None:
+        self._kept: list[str] = []
+        self._fenced = False
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a message has begun and not ended."""
+        return bool(self._kept) or self._fenced
+
+    def add(self, line: str) -> str | None:
+        """The message that this line completes, None while it goes on."""
+        if line.strip() == FENCE:
+            self._fenced = not self._fenced
+            return None if self._fenced else self.end()
+        if self._fenced:
+            self._kept.append(line)
+            return None
+        if line.endswith("\\"):
+            self._kept.append(line[:-1])
+            return None
+        self._kept.append(line)
+        return self.end()
+
+    def end(self) -> str:
+        """What there is so far."""
+        message, self._kept, self._fenced = "\n".join(self._kept), [], False
+        return message
