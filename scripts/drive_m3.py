@@ -15,6 +15,7 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from fresh import ROOT, TRACES, demo, wants_color
 
@@ -29,6 +30,7 @@ from mini_agent.tasks import Task, load_task
 from mini_agent.trace import Record, TraceFile
 
 AGING, SUMMARY = "tool_result_aging", "rolling_summary"
+NAMES = {AGING: "aging", SUMMARY: "summary"}
 BLUE, GREY, ORANGE, PURPLE = "#1f6fd0", "#888888", "#e07b00", "#7a3fb0"
 
 
@@ -48,17 +50,17 @@ def table(governed: list[Row], baseline: list[Row]) -> str:
     """One row per step: baseline, before governance and sent, each tokens (messages)."""
     lines = ["step  baseline    before      sent        what happened"]
     for row, plain in zip(governed, baseline):
-        sizes = "".join(f"{f'{tokens} ({messages})' if tokens else 'nothing':<12}"
-                        for tokens, messages in (
-            (plain.sent, plain.messages), (row.before, row.before_messages),
-            (row.sent, row.messages)))
+        sizes = [_size(plain.sent, plain.messages), _size(row.before, row.before_messages),
+                 _size(row.sent, row.messages)]
         told = [f"{change.seq}: {NAMES.get(change.strategy, change.strategy)} "
                 f"[{number_ranges(change.affected)}]" for change in row.compressions]
-        lines.append(f"{row.step:>4}  {sizes}{'; '.join(told)}".rstrip())
+        cells = "".join(f"{size:<12}" for size in sizes)
+        lines.append(f"{row.step:>4}  {cells}{'; '.join(told)}".rstrip())
     return "\n".join(lines)
 
 
-NAMES = {AGING: "aging", SUMMARY: "summary"}
+def _size(tokens: int, messages: int) -> str:
+    return f"{tokens} ({messages})" if tokens else "nothing"
 
 
 def steps_of(table_rows: list[Row], strategy: str) -> list[int]:
@@ -66,7 +68,7 @@ def steps_of(table_rows: list[Row], strategy: str) -> list[int]:
     return [change.step for change in all_compressions(table_rows) if change.strategy == strategy]
 
 
-def closing(outcome: Outcome, governed: list[Row], baseline: list[Row], end: dict) -> str:
+def closing(outcome: Outcome, governed: list[Row], baseline: list[Row], end: dict[str, Any]) -> str:
     """The numbers that matter, in two lines."""
     last = [row for row in governed if row.sent][-1]
     plain = baseline[last.step]

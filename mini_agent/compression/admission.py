@@ -148,9 +148,10 @@ class Pieces:
         """Where the kept text begins and ends: no gap is smaller than its mark."""
         found: list[tuple[int, int]] = []
         end, length = 0, len(self._content)
-        for start, stop in (*(self._spans[at] for at in sorted(best)), (length, length)):
-            if start - end <= len(self._mark(end, start, texts)) or not self._content[
-                    end:start].strip():
+        kept = [self._spans[at] for at in sorted(best)]
+        for start, stop in (*kept, (length, length)):  # behind the last one is a gap as well
+            mark = self._mark(end, start, texts)
+            if not mark or start - end <= len(mark):
                 start = found.pop()[0] if found else end
             found.append((start, stop))
             end = stop
@@ -161,9 +162,13 @@ class Pieces:
         gap = self._content[start:stop]
         if not gap.strip():
             return ""
-        first, last = "\n" * (start > 0), "\n" * (stop < len(self._content))
-        closed = last or gap.endswith("\n")  # the end of the last row begins none
-        rows = ("\n" * (not first) + gap + "\n" * (not closed)).split("\n")
+        begins, ends = start == 0, stop == len(self._content)
+        before, behind = "" if begins else "\n", "" if ends else "\n"
+        rows = gap.split("\n")  # whole ones, if those at the ends are only line breaks
+        if begins:
+            rows.insert(0, "")
+        if ends and not gap.endswith("\n"):
+            rows.append("")
         if len(rows) > 2 and not rows[0].strip() and not rows[-1].strip():
-            return f"{first}{texts('clip_gap', count=len(rows) - 2)}{last}{rows[-1]}"
-        return f"{first}{texts('admitted_gap', count=len(gap))}{last}"
+            return f"{before}{texts('clip_gap', count=len(rows) - 2)}{behind}{rows[-1]}"
+        return f"{before}{texts('admitted_gap', count=len(gap))}{behind}"

@@ -54,10 +54,7 @@ class SlidingWindow:
         if self.variant == "naive":
             return drop(self.name, view, scene, range(len(view) - 1))
         if self.variant == "keep_head":
-            return drop(self.name, view, scene, (
-                at for at, entry in enumerate(view.entries[:scene.protection.tail])
-                if entry.stands_for and not entry.covers(scene.protection.verbatim)
-                and not scene.pins.within(entry.stands_for)))
+            return drop(self.name, view, scene, _unprotected(view, scene))
         if self.variant == "whole_rounds":
             return put_away(self.name, view, scene, free_groups(view, scene), dropped_note)
         free = free_groups(view, scene)
@@ -102,6 +99,14 @@ def _for_store(indexes: Iterable[int], history: Sequence[Message]) -> dict[int, 
     there = range(len(history))
     return {index: all_said(history[index]) for index in indexes
             if index in there and history[index].get("name") not in NEVER_STORED}
+
+
+def _unprotected(view: View, scene: Scene) -> Iterator[int]:
+    """View indexes before the tail of what is neither protected nor pinned, oldest first."""
+    for at, entry in enumerate(view.entries[:scene.protection.tail]):
+        if entry.stands_for and not entry.covers(scene.protection.verbatim) \
+                and not scene.pins.within(entry.stands_for):
+            yield at
 
 
 def free_groups(view: View, scene: Scene) -> Iterator[range]:
