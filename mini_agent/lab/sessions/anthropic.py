@@ -36,8 +36,9 @@ class Anthropic:
         """Whether the head holds one of the three."""
         if isinstance(dict_of(document.value).get("loglines"), list):
             return True
-        return any(_request(value) or _has_blocks(messages_in(value) or [dict_of(value)])
-                   for value in document.head)
+        return any(map(_request, document.head)) or _has_blocks([
+            message for value in document.head
+            for message in messages_in(value) or [dict_of(value)]])
 
     def read(self, document: Document) -> list[LogSession]:
         """One session per list; recorded calls are one session."""
@@ -57,6 +58,9 @@ class Anthropic:
 
 
 def _has_blocks(messages: list[dict[str, Any]]) -> bool:
+    """Whether these are Anthropic's; chat messages may have some of its blocks, too."""
+    if any(message.get("role") == "tool" or message.get("tool_calls") for message in messages):
+        return False
     return any(block.get("type") in _OWN for message in messages
                if message.get("role") in ("user", "assistant")
                for block in dicts_of(message.get("content")))

@@ -23,6 +23,7 @@ _PLAIN_ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "chatgpt
 _LISTS = ("messages", "traj", "conversations", "conversation")
 _NAMES = ("instance_id", "session_id", "sessionId", "conversation_id", "task_id", "id")
 _PARTS = ("tool_call", "tool_use", "toolCall")
+_THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
 _XML = re.compile(r"<function=([^>\n]*)>(.*?)(?:</function>|\Z)", re.S)
 _FENCE = re.compile(r"```(?:mswea_bash_command|bash|sh)[ \t]*\n(.*?)\n?```", re.S)
 _RETURNCODE = re.compile(r"<returncode>(-?\d{1,6})</returncode>")
@@ -148,8 +149,9 @@ class Chat:
             self.log.notes["other_messages"] += 1
 
     def _assistant(self, message: dict[str, Any], content: Any) -> None:
-        if message.get("reasoning_content") or message.get("reasoning"):
-            self.log.notes["thinking"] += 1
+        thought = [part for part in dicts_of(content) if part.get("type") in _THOUGHTS]
+        self.log.notes["thinking"] += len(thought) or bool(
+            message.get("reasoning_content") or message.get("reasoning"))
         text, calls = flat(content), calls_in(message)
         made = None if calls else xml_call(text.text) or (
             fenced_call(text.text) if self.fences else None)

@@ -8,7 +8,8 @@ rest is bookkeeping. Quirks:
   `microcompact_boundary` says that old results were cleared;
 - `isSidechain` records are a sub-agent's, as is `progress` of type `agent_progress`.
   They are left out, unless the whole file is a sub-agent's;
-- a resumed session may copy records, with the same `uuid`;
+- a resumed session may copy records, with the same `uuid`, and goes on under another
+  `sessionId`; a first message (its `parentUuid` is null) under another one is another session;
 - `parentUuid` makes a tree: a rewound turn stays in the history, in file order;
 - `attachment` records are seen by the model only as their `rendered` text says; a
   `queued_command` is what the user typed while the agent was busy;
@@ -45,13 +46,41 @@ class ClaudeCode:
         return any(_is_record(value) for value in document.head if isinstance(value, dict))
 
     def read(self, document: Document) -> list[LogSession]:
-        """The main line; the side line where there is nothing else."""
-        log = Log(self.name)
-        add_records(log, document.objects())
-        if log.empty and log.notes["subagent_records"]:
-            log = Log(self.name)
-            add_records(log, document.objects(), sidechain=True)
-        return [finish(log, document)]
+        """Of each session the main line; the side line where there is nothing else."""
+        rows = _apart(document.objects())
+        return [finish(_log(row), document, name if len(rows) > 1 else "")
+                for name, row in rows.items()]
+
+
+def _log(row: list[dict[str, Any]]) -> Log:
+    log = Log(ClaudeCode.name)
+    add_records(log, row)
+    if log.empty and log.notes["subagent_records"]:
+        log = Log(ClaudeCode.name)
+        add_records(log, row, sidechain=True)
+    return log
+
+
+def _apart(records: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The records of each session, by the id under which it began; one file has one, as a rule."""
+    row: list[dict[str, Any]] = []
+    rows, said = {"": row}, set[str]()
+    for record in records:
+        name = string_of(record.get("sessionId"))
+        if said and name and name not in said and _is_first(record):
+            row = rows[name] = []
+        if record.get("type") in ("user", "assistant"):
+            if not said:  # what stands before is the title of it
+                rows = {name: row}
+            said.add(name)
+        row.append(record)
+    return rows
+
+
+def _is_first(record: dict[str, Any]) -> bool:
+    """Whether a user begins with it: the first one of a side line, or behind a compaction, is none."""
+    return (record.get("type") == "user" and record.get("parentUuid", "") is None
+            and record.get("isSidechain") is not True and record.get("isCompactSummary") is not True)
 
 
 def _is_record(record: dict[str, Any]) -> bool:

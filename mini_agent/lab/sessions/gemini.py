@@ -40,7 +40,7 @@ class Gemini:
         first = dict_of(document.head[0]) if document.head else {}
         return ("projectHash" in first and "sessionId" in first) or _is_stream(first) or any(
             isinstance(value, dict) and value.get("type") == "gemini" and "content" in value
-            for value in document.head)
+            for value in (*document.head, *dicts_of(first.get("messages"))))
 
     def read(self, document: Document) -> list[LogSession]:
         """One session per file."""
