@@ -34,8 +34,8 @@ class Window(Protocol):
         """How many messages would be sent now."""
 
     def reported(self, prompt: int, answer: int = 0) -> int:
-        """Take in what the endpoint counted for the last request; by how much it is over the
-        prediction."""
+        """Take in what the endpoint counted for the last request. Returns by how many tokens
+        that is over the prediction."""
 
     def take_in(self, history: Sequence[Message]) -> None:
         """Take in what has been added to the history."""
@@ -87,7 +87,8 @@ class Asking:
         return reply
 
     def heard(self, reply: Reply, history: Sequence[Message], step: int) -> None:
-        """To be called with the reply in the history: a stage that it ends has its calls."""
+        """Note the stage that a reply ends; called when the reply is in the history, so that
+        its calls belong to that stage."""
         if reply.stage and self.window is not None:
             self.window.stage_done(history, reply.stage, step)
 
@@ -114,7 +115,7 @@ class Asking:
         self.tracer.event("model_usage", step=step, **usage, **drift)
 
     def _note_refusal(self, error: PromptTooLongError, step: int) -> None:
-        """A refusal that names a size has counted the request too, and nobody paid for it."""
+        """A refusal that names the size of the request has counted it; it costs nothing."""
         if self.window is not None and error.tokens:
             self.tracer.event("model_usage", step=step, refused_tokens=error.tokens,
                               drift=self.window.reported(error.tokens))

@@ -41,7 +41,7 @@ from .waiting import WaitingModel, WaitingTools
 
 @dataclass(frozen=True)
 class Grant:
-    """What an agent may do; the least of it is what a sub-agent was given.
+    """What an agent may do; a sub-agent is given a part of it.
 
     `tools` by name; with `shell` a command may ask for one. `writes` are the paths from the
     root that it may write, None for all; `protect` are globs that it may not. It takes

@@ -159,8 +159,8 @@ class _Fold:
             self._state, policy, self._limit()), (*policy.breaks, *exempt))
 
     def _undone(self, change: Change) -> Iterator[tuple[int, str]]:
-        """What was there before a change is there again, dropped messages too. It was judged
-        then; a younger pin is said again by a record behind."""
+        """An undo has to lead back to the view before its change, which was judged then; a pin
+        that was set since is put back by a record of its own."""
         seq, back = self._state.undoable[-1]
         if (change.affected, change.inserts) != (back.affected, back.inserts):
             yield CONSERVATION, f"it does not lead back to the view before seq {seq}"

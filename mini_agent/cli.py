@@ -106,7 +106,8 @@ def _flush_nowhere() -> None:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are reported like all others; `commands` has those of commands."""
+    """A parser whose errors are reported like all others; `commands` are its subparsers by
+    name."""
 
     commands: Mapping[str, argparse.ArgumentParser] = MappingProxyType({})
 

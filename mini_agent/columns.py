@@ -26,12 +26,13 @@ BETWEEN = 2  # blanks between two cells
 
 
 def columns_of(stream: TextIO, plain: bool = False) -> int | None:
-    """The columns of a terminal; None for what is none, or is written to as if it were none."""
+    """The columns of a terminal; None for a file or a pipe, and where `plain` asks for the
+    same."""
     return terminal_columns() if stream.isatty() and not plain else None
 
 
 def terminal_columns() -> int:
-    """The columns of the terminal that there is."""
+    """The columns of this terminal."""
     return min(MOST, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 

@@ -67,7 +67,7 @@ def _result(message: Message, texts: Texts) -> str:
 
 
 def draft(messages: Sequence[Message], texts: Texts) -> str:
-    """What a full summary is thought over with before it is written, then thrown away."""
+    """The draft before a full summary, which is thrown away."""
     roles = Counter(message["role"] for message in messages)
     return texts("draft", count=len(messages), users=roles["user"], actions=roles["assistant"],
                  results=roles["tool"])
@@ -87,7 +87,7 @@ def brief(text: str, limit: int = MAX_CHARS) -> str:
 
 
 def _whole_words(text: str, limit: int) -> str:
-    """The first `limit` characters without the piece of a word at their end."""
+    """The first `limit` characters, without a word that is cut at their end."""
     cut = text[:limit]
     return cut if cut == text else _PART.sub("", cut) or cut
 
@@ -207,7 +207,7 @@ def _open(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
 
 
 def touched(messages: Sequence[Message]) -> dict[str, str]:
-    """What was done to each file, the one touched last at the end: `CHANGED` where it was."""
+    """`CHANGED` or `READ` for each file, the one touched last at the end."""
     last: dict[str, str] = {}
     for deed in deeds(messages):
         last[deed.path] = CHANGED if CHANGED in (deed.what, last.pop(deed.path, "")) else READ
@@ -215,8 +215,8 @@ def touched(messages: Sequence[Message]) -> dict[str, str]:
 
 
 def file_lines(section: str, files: Mapping[str, str], texts: Texts) -> list[str]:
-    """A line for each file of a section that lists files, the newest last; all of them, for
-    whoever bounds a text says what is left out."""
+    """A line for each file of a section that lists files, the newest last. None is left out
+    here: what bounds the text says how many are."""
     return [texts(f"said_{what}", path=brief(path)) for path, what in files.items()
             if what in _FILES[section]] or [texts("said_none")]
 

@@ -82,7 +82,8 @@ def _stretches(word: str, text: str, at: int) -> Iterator[tuple[int, str]]:
 
 
 def _line_stands(word: str, original: str, at: int, text: str, there: Sequence[int]) -> bool:
-    """Whether the line of a word, if it holds more than that, stands at one of its places."""
+    """Whether the line of a word, if there is more on it, stands in `text` around one of the
+    places `there`."""
     start = original.rfind("\n", 0, at) + 1
     line = original[start:_line_end(original, at + len(word))].strip()
     before = at - original.index(line, start)

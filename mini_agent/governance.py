@@ -63,7 +63,8 @@ def govern(task: Task, policy: str = "", window: int | None = None) -> Governanc
 
 
 def governed_by(policy: Policy, window: int | None, estimator: str = "") -> Governance:
-    """What a policy and a window in tokens come to; the estimator is the policy's own."""
+    """Governance by a policy and a window in tokens; the estimator is the policy's own if none
+    is named."""
     settings = {"name": policy.name, **({"window": window} if window else {}),
                 **differing(policy)}
     return Governance(policy, budget_of(policy, window), estimator or policy.estimator, settings)

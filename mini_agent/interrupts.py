@@ -29,9 +29,9 @@ MOMENT = 0.02  # seconds until a nudge, and until it is repeated if it was in va
 class Interrupts:
     """`with interrupts:` takes over SIGINT, as the main thread of a program may.
 
-    Inside of `with interrupts.waiting:` one is raised as `KeyboardInterrupt`; inside of
-    `with interrupts.held:`, further in, not yet. One that came before is raised at the
-    door of the next wait. `ended`: the program is told to end.
+    Inside `with interrupts.waiting:` an interrupt is raised as `KeyboardInterrupt`; inside a
+    `with interrupts.held:` within that, not before it ends. One that came outside is raised
+    where the next wait begins. `ended`: the program was told to end.
     """
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class Interrupts:
 
 
 class _Nudger:
-    """Sees to it that a wait that has just begun ends as well.
+    """Ends a wait that was just beginning when the signal came.
 
     Python notes a signal and calls its handler before the next instruction. One that
     comes behind the last instruction and before the system call that waits, or to another
@@ -147,7 +147,8 @@ class _Nudger:
         signal.signal(NUDGE, self._handler)
 
     def rest(self) -> None:
-        """No handler may be called while an exception is raised; one that is due is called."""
+        """Call the handler that is due now, since none may be called while an exception is
+        raised."""
         self._settled = True
         signal.raise_signal(NUDGE)
 
@@ -199,7 +200,7 @@ def _numbers() -> Iterator[int]:
 
 
 def _leave(terminals: Iterable[int]) -> None:
-    """The terminal has gone: what is said to it from now on is said to nobody."""
+    """The terminal has gone: what is written to it goes nowhere from now on."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in terminals:
         os.dup2(nowhere, descriptor)

@@ -66,7 +66,7 @@ def _parsed(path: Path, text: str) -> Any:
 
 
 def _refuse_twins(path: Path, text: str) -> None:
-    """Of two values under one key Python's decoder takes the last, and says nothing."""
+    """Refuse a key that stands twice: Python's decoder takes the last value, and says nothing."""
     try:
         _walk(text, skip_blanks(text, 0), "", {})
     except _Twin as twin:

@@ -67,7 +67,7 @@ class Session:
         return self.agent.turn()
 
     def owe(self, records: Sequence[Record]) -> None:
-        """Let the store have what these records say it was given, whatever became of it."""
+        """Give the store again what these records say it had, whatever became of its file."""
         self._kit.shelf.owe(stored(records, self._kit.history))
 
     def _incoming(self) -> list[str]:

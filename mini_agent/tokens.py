@@ -103,7 +103,7 @@ def _by_published_formula(text: str) -> int:
 
 @dataclass(frozen=True)
 class _TextEstimator:
-    """The estimator that a way to count text makes.
+    """An estimator by a way to count text.
 
     `json` counts a value as JSON where that is less work than to write it. `whole` is
     False for the published formula: of a call it counts the name only, and neither

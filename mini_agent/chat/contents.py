@@ -77,7 +77,7 @@ def contents(window: ContextWindow, style: Style) -> Iterator[str]:
 def bar(found: dict[str, int], limit: int, columns: int) -> str:
     """One line of letters, a letter for an equal part of the window, `.` for what is free.
 
-    Whatever is there at all has a letter.
+    What is not empty has at least one.
     """
     room = max(len(found), columns - 2)
     line = "".join(PARTS[name] * max(1, tokens * room // limit)

@@ -25,7 +25,7 @@ TOLD = ("failed", "refused", "breaker_open")  # of the outcomes of a strategy th
 
 
 class Narrator:
-    """A sink. `paused()` keeps the time that a person takes to answer out of a call's.
+    """A sink. While it is `paused()`, a person is answering: that time is not the call's.
 
     `final`: whether the last answer is told too, or somebody else prints it.
     """
@@ -36,12 +36,12 @@ class Narrator:
         self._since: float | None = None  # a call is being run; what was resumed was not timed
 
     def _row(self, kind: str, text: str, color: str = "") -> None:
-        """A line, cut to the screen; how it begins says what it is, in words where signs
-        cannot be heard."""
+        """One line, cut to the screen. It begins with a sign for what it is, or with a word for
+        a screen reader."""
         self._screen.row(self._head(kind) + text, color)
 
     def _sentence(self, kind: str, text: str, color: str = "") -> None:
-        """The same of what has to be read to its end: it may take several lines."""
+        """The same for what has to be read to its end: it may take several lines."""
         self._screen.tell(self._head(kind) + " ".join(text.split()), color)
 
     def _head(self, kind: str) -> str:

@@ -121,7 +121,7 @@ class Permission:
 
 
 def _changes(before: str, after: str, path: str) -> str:
-    """The diff; a person is not asked about nothing."""
+    """The diff, or words that say that there is none."""
     return unified_diff(before, after, path) or "(nothing changes)"
 
 

@@ -30,7 +30,7 @@ _FREE_MIN = re.compile(r"-\s*min\(\s*(\d{1,12})\s*,\s*max_output\s*\)")
 class Budget:
     """All in tokens. `window` None means that nothing is ever too much.
 
-    `by_hand` is what a compression that a person asks for has to come down to.
+    `by_hand` is the target of a compression that a person asks for.
     `recipe` are the arguments of `make_budget`, to make it again for another window.
     """
 

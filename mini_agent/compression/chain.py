@@ -23,7 +23,8 @@ class Node(NamedTuple):
 
 
 class Chain:
-    """All segments, and mergers of the oldest: each takes in the one before and what follows."""
+    """All segments, and the mergers of the oldest: each holds the one before it and the
+    segments behind that."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[Sequence[int], str]] = []

@@ -121,7 +121,7 @@ def _handle(index: int, message: Message, label: str) -> str:
 
 @contextmanager
 def anew_if_broken(cache: object, fresh: Callable[[], object]) -> Iterator[None]:
-    """Where an interrupt leaves something half taken in, the cache becomes a fresh one."""
+    """A cache that an interrupt leaves half updated is replaced by a fresh one."""
     try:
         yield
     except BaseException:
@@ -135,12 +135,12 @@ def order(place: Place) -> tuple[int, int]:
 
 
 def backwards(places: Sequence[Place], covered: Sequence[int]) -> Iterator[Place]:
-    """Those whose result is among the covered messages (rising), the newest first."""
+    """The calls whose result is among the covered messages (rising), the newest first."""
     return (place for place in reversed(places) if holds(covered, place.result))
 
 
 def newest(places: Sequence[Place], covered: Sequence[int]) -> Place | None:
-    """The last that was made of those that came back among the covered messages."""
+    """Of the calls whose result is among the covered messages the one that was made last."""
     found = next(backwards(places, covered), None)
     if found is None:
         return None

@@ -35,9 +35,9 @@ class Descent(NamedTuple):
 class Progress:
     """How far a descent has come.
 
-    `level`: the tokens at which a rung was taken that gained, at the most; `gained`: the
-    numbers of those rungs; `next`: the number of the rung to ask next; `in_vain`: by its
-    number the view with which a rung could do nothing.
+    `level`: the most tokens at which a rung has gained; `gained`: the numbers of those rungs;
+    `next`: the number of the rung to ask next; `in_vain`: by its number the view with which a
+    rung could do nothing.
     """
 
     level: int = 0

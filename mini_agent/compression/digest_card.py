@@ -83,7 +83,7 @@ def _said(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
 
 
 def _errors(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
-    """Of each result that failed the line that says what was wrong."""
+    """For each failed result the line that says what was wrong."""
     for index in covered[:-LOOKED - 1:-1]:
         message = scene.history[index]
         if message["role"] == "tool" and message.get("error"):

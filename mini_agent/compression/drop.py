@@ -50,7 +50,7 @@ class SlidingWindow:
         return ("read_result",) if self.variant == "snip_middle" else ()
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
-        """As little as brings the view down to the goal, None where nothing may go."""
+        """A change that takes out as little as meets the goal, None where nothing may go."""
         if self.variant == "naive":
             return drop(self.name, view, scene, range(len(view) - 1))
         if self.variant == "keep_head":
@@ -71,7 +71,7 @@ class Recall:
     tools: ClassVar[tuple[str, ...]] = ("read_result", "recall")
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
-        """As little as brings the view down to the goal; it is in the store before it is gone.
+        """A change that takes out as little as meets the goal; what goes is in the store first.
 
         Raises `StrategyError` where there is no store, or it cannot be written.
         """
@@ -122,7 +122,8 @@ def free_groups(view: View, scene: Scene) -> Iterator[range]:
 
 
 def drop(name: str, view: View, scene: Scene, candidates: Iterable[int]) -> Change | None:
-    """A change that takes out single entries until the goal is met, without a trace in the view."""
+    """A change that takes out single entries until the goal is met; nothing in the view says
+    so."""
     gone: list[int] = []
     left = view.tokens
     for at in candidates:
@@ -154,8 +155,8 @@ def put_away(name: str, view: View, scene: Scene, free: Iterator[range],
 
 
 def _enough(view: View, free: Iterable[range], need: int) -> list[int]:
-    """The next of these groups, as many as have `need` tokens; an earlier note only makes room
-    for the one that takes its place."""
+    """The next of these groups with `need` tokens together. An earlier note counts nothing:
+    another one takes its place."""
     taken, entries = list[int](), view.entries
     for group in free:
         taken += group

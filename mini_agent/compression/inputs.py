@@ -46,7 +46,7 @@ class InputBudget:
     always: tuple[str, ...] = ()
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
-        """Nothing: what it stands for is done before a request is measured."""
+        """None: `Inputs` does the work, before a request is measured."""
         return None
 
 
@@ -73,7 +73,8 @@ class Inputs:
         return Inputs(declarations, self._estimate, self._texts, settings)
 
     def settle(self, step: int, state: WindowState, window: int | None, record: Record) -> None:
-        """Before a request: judge once, then give what was asked for since; both are recorded."""
+        """Before a request: judge the declarations once, then declare whole what was asked for
+        since. Both are recorded."""
         forms = _forms(state)
         if forms:
             self._expand(step, state, forms, record)
@@ -100,7 +101,7 @@ class Inputs:
 
     def _send(self, step: int, state: WindowState, record: Record, forms: dict[str, str],
               **facts: Any) -> None:
-        """Send the tools in these forms from now on, and say so."""
+        """Send the tools in these forms from now on, and record it."""
         self._counted = True
         after = self._tokens(forms)
         record("settings", step=step, strategy=InputBudget.name, inputs=forms,
@@ -108,7 +109,8 @@ class Inputs:
         state.declared = after
 
     def _judge(self, limit: int, history: Sequence[Message]) -> dict[str, str]:
-        """The forms of tools: smaller, from the last one on, until all have `limit` tokens."""
+        """The tools that are sent short or left out, the last one first, until all have `limit`
+        tokens."""
         told = "\n".join(message["content"] for message in history)
         spared = {*NAMED, *(self._settings.always if self._settings else ())}
         free = [name for name in reversed(self._whole) if name not in spared and name not in told]
@@ -153,7 +155,7 @@ def _asked_for(state: WindowState) -> list[str]:
 
 
 def _bare(schema: Any) -> Any:
-    """A schema without its descriptions; a property that is called so stays."""
+    """A schema without its descriptions; a property of the name `description` stays."""
     if isinstance(schema, list):
         return [_bare(item) for item in schema]
     if not isinstance(schema, Mapping):

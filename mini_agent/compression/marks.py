@@ -37,8 +37,8 @@ def marked(text: str, kind: str = "constraint", protect: str = "") -> str:
 
 
 def handed_on(text: str, kind: str = "constraint", protect: str = "") -> str:
-    """`marked`, for the task of a sub-agent, which stays word for word in any case: words that
-    no mark can hold, as those of a whole message with a mark in it, are told without one."""
+    """`marked`, for the task of a sub-agent. Words that no mark can hold (a message with a mark
+    in it) are told without one: a task stays word for word in any case."""
     try:
         return marked(text, kind, protect)
     except UsageError:

@@ -51,7 +51,7 @@ def too_large(pin: Pin, pins: Pins, estimate: Estimator, window: int | None) -> 
 
 
 def put_back(pin: Pin, state: WindowState) -> Change | None:
-    """The change that says a pin again where its message was compressed without it."""
+    """The change that adds a pin to what stands for its message, None where it is there."""
     for at, old in enumerate(state.view.entries):
         if pin.index not in old.stands_for or old.message == state.history[pin.index] \
                 or state.pins.stands_in(pin, old.message["content"]):

@@ -30,7 +30,7 @@ def runs(view: View, scene: Scene) -> Iterator[range]:
 
 
 def divides(view: View, at: int, scene: Scene) -> bool:
-    """Whether the entry at `at` parts two runs: what is protected, and users' words."""
+    """Whether the entry at `at` separates two runs: it is protected, or a user's message."""
     entry = view[at]
     return entry.how == "verbatim" and (
         entry.message["role"] in ("system", "user")

@@ -74,7 +74,7 @@ class MemoryShelf:
         self.texts.update(texts)
 
     def owe(self, texts: Mapping[int, str]) -> None:
-        """Texts that are to be findable as if they had been remembered."""
+        """Make texts findable that a resumed session had remembered."""
         self.remember(texts)
 
     def find(self, query: str, limit: int) -> tuple[int, dict[int, str]]:
@@ -128,7 +128,7 @@ class RunShelf:
         self._known = {*(self._known or ()), *new}
 
     def owe(self, texts: Mapping[int, str]) -> None:
-        """Texts that the store has to have, put into it when it is first needed."""
+        """The same; they are put into the store when it is first needed."""
         self._owed.update(texts)
 
     def find(self, query: str, limit: int) -> tuple[int, dict[int, str]]:

@@ -117,7 +117,7 @@ class Summariser:
         return answers
 
     def learn(self, note: Note) -> None:
-        """What a `model_summarize` record of an applied summary says is known from now on."""
+        """Know from now on what the `model_summarize` record of an applied summary says."""
         if "error" not in note and "focus" not in note:
             key = note["form"], tuple(note["input"])
             self._known[key] = note["output"]
@@ -130,7 +130,8 @@ class Summariser:
         return bool(self._asked)
 
     def take(self, applied: bool) -> list[Note]:
-        """What was asked since the last time, for the records; learned if it was applied."""
+        """What was asked since the last time, for the records; if it was `applied`, it is
+        learned."""
         asked, self._asked = self._asked, []
         for note in asked if applied else ():
             self.learn(note)

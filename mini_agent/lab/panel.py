@@ -22,7 +22,7 @@ Points = Mapping[str, tuple[float, float]]  # by policy: (cost, far recall)
 
 
 class Scale(NamedTuple):
-    """What the right edge of a panel costs, and what its lower edge keeps."""
+    """The cost at the right edge of a panel, and the far recall at its lower edge."""
 
     right: float
     bottom: float

@@ -30,8 +30,8 @@ class Errand(NamedTuple):
 def side_by_side(errands: Sequence[Errand], jobs: int) -> Iterator[list[Any]]:
     """What each errand comes to, in their order; `jobs` processes at a time.
 
-    Whoever ends early ends them all. Raises `UsageError` where one was killed, and what
-    one of them has raised, as `_told` makes it fit for the way.
+    A caller that stops early ends them all. Raises `UsageError` where one was killed, and what
+    an errand has raised, in the form that `_told` gives it.
     """
     waiting = list(enumerate(errands))[::-1]
     running: dict[Connection, tuple[int, BaseProcess]] = {}
@@ -88,7 +88,7 @@ def _work(writer: Connection, errand: Errand) -> None:
 
 
 def _told(error: Exception, place: str) -> Exception:
-    """An error that passes through a pipe and makes one line, also where it is a fault of ours."""
+    """An error that can pass through a pipe and makes one line, even where it is a bug of ours."""
     if isinstance(error, (OSError, MemoryError)):
         return error
     if isinstance(error, MiniAgentError):

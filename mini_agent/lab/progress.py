@@ -21,7 +21,7 @@ class ProgressLine:
         self._shown = 0
 
     def __call__(self, done: int) -> None:
-        """`done` bytes are; of files that grow meanwhile it may be more than there were."""
+        """`done` bytes are read: more than there were, where a file has grown since."""
         now, done = self._clock(), min(done, self._total)
         if not self._stream.isatty() or now - self._start < PATIENCE or now - self._last < EVERY:
             return

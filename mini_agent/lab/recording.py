@@ -38,7 +38,7 @@ class CountedOnce:
 
     @property
     def characters(self) -> int:
-        """How many have been counted so far, those of the history included, once."""
+        """The characters counted so far; the history counts once."""
         return self._made + sum(len(text_of(message)) for message in self._history)
 
     def text(self, text: str) -> int:

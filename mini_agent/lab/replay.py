@@ -136,7 +136,7 @@ class Walk:
             self._window.pin(pin, step, told["by"])
 
     def _tell(self, step: int, at: int, before: View, over: bool) -> None:
-        """What the step was, which had begun with this view."""
+        """Tell the observers of a step, which began with the view `before`."""
         after = self._window.view
         moment = Moment(
             step=step, at=at, view=after, arrived=before.entries[self._length:],
@@ -152,7 +152,7 @@ class Walk:
         self._records, self._broken, self._gone, self._made = [], [], {}, {}
 
     def _prefix(self, before: View, after: View) -> int:
-        """Tokens of the leading entries that the last step sent too, touched or only alike."""
+        """Tokens of the leading entries that the last step sent too: untouched since, or equal."""
         start = self._touched
         return after.tokens_before(start) + same_prefix(
             islice(before.entries, start, self._length), islice(after.entries, start, None))

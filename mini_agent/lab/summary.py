@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 
 def is_counted(result: Result, window: int) -> bool:
-    """Whether a session is long enough, and not too long at once, for this window."""
+    """Whether a session outgrows this window, and does not begin too large for it."""
     return bool(result["calls"] >= MIN_CALLS and result["tokens"] > MIN_HISTORY * window
                 and result["head"] < MAX_HEAD * window)
 

@@ -129,7 +129,7 @@ def _facts(rows: Sequence[Row], never_said: bool = True) -> Iterator[str]:
 
 
 def fact_lines(results: Sequence[Result]) -> Iterator[str]:
-    """Of many sessions: where each fact is in those in which it was said."""
+    """For many sessions: where each fact is, in those in which it was said."""
     for result in results:
         for window in dict.fromkeys(row["window"] for row in result["rows"]):
             rows = [row for row in result["rows"] if row["window"] == window]

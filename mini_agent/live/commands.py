@@ -113,8 +113,8 @@ def state_folder(environ: Mapping[str, str]) -> Path:
 
 
 def _new_path(folder: Path) -> Path:
-    """Where a new session is kept: never where one is, though clocks are put back and the
-    numbers of processes come again."""
+    """Where a new session is kept: a path that is not taken, though clocks are put back and
+    process numbers come again."""
     name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     paths = (folder / f"{name}{f'-{more}' if more else ''}.jsonl" for more in count())
     return next(path for path in paths if not path.exists())

@@ -116,7 +116,7 @@ class Wiring:
                        on_summary=self._summarised)
 
     def _window(self) -> int | None:
-        """The window in tokens, as far as it is known: the session's may have been told."""
+        """The window in tokens, as far as it is known: an endpoint may have told the session."""
         return window_of(self._options) if self.session is None else (
             self.session.window.budget.window)
 

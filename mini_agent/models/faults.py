@@ -46,7 +46,7 @@ def refusal(endpoint: Endpoint, status: int, headers: Mapping[str, str],
 
 
 def refusal_inside(endpoint: Endpoint, body: Mapping[str, Any]) -> ModelError:
-    """The error for one that comes as data: in a stream, or under the status 200."""
+    """The error for a refusal that comes as data: in a stream, or with the status 200."""
     error = body.get("error")
     inner = error if isinstance(error, Mapping) else {}
     code = inner.get("code")

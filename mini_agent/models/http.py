@@ -61,7 +61,7 @@ class Answer:
 
 
 class OnRetry(Protocol):
-    """What hears of each retry: seconds of `wait` from now, `attempt` from 1."""
+    """Called before each retry: `attempt` counts from 1, `wait` is in seconds."""
 
     def __call__(self, *, attempt: int, status: int | str, wait: float) -> None: ...
 
@@ -121,7 +121,7 @@ class Http:
             return read(Answer(response.headers.get_content_type(), lines))
 
     def _lines(self, response: Any, deadline: float) -> Iterator[bytes]:
-        """The lines of a body without the key, as long as it keeps to the limits."""
+        """The lines of a body, without the key. Raises `EndpointError` over a limit."""
         rest = bytearray()  # the line so far, of pieces that may be of a byte each
         for piece in self._pieces(response, deadline):
             head, *lines = piece.split(b"\n")

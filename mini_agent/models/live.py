@@ -197,7 +197,7 @@ class LiveModel:
                 raise
 
     def _fed(self, take: Callable[..., T], *parts: Any) -> T:
-        """`take(*parts)`; parts that are not of the agreed form make a broken answer."""
+        """`take(*parts)`; the answer is broken where these are not of the agreed form."""
         try:
             return take(*parts)
         except BAD_DATA as error:

@@ -124,7 +124,7 @@ class Crew:
             return error
 
     def _begin(self, call: Call, order: Order, step: int) -> Child | ToolError:
-        """A child that is about to start, and its record; or why it has no place for its own."""
+        """A child, recorded and ready to start; or why there is no place for its trace."""
         trace = child_trace(self.home.folder, self.count + 1)
         try:
             make_private(self.home.folder)
@@ -147,7 +147,7 @@ class Crew:
                                   self.limits.depth - 1), self.home.workspace.texts)
 
     def _work(self, plan: Child | ToolError, chars: int, step: int) -> Callable[[], str]:
-        """What makes the result of a call, once its child has ended."""
+        """Wait for the child of a call, and give what makes the result of that call."""
         if isinstance(plan, ToolError):
             return partial(_refuse, plan)
         assert plan.future is not None

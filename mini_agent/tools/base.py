@@ -45,10 +45,10 @@ class Tool(Protocol):
 
 @runtime_checkable
 class SideBySide(Tool, Protocol):
-    """A tool whose calls go on side by side where a reply has several (milestone 4)."""
+    """A tool whose calls run side by side where a reply has several (milestone 4)."""
 
     def together(self, tools: ToolBox, calls: Sequence[Call], step: int, answer: Answer) -> None:
-        """Give `answer` the one result of each call, in order. When it raises, nothing goes on."""
+        """Give `answer` the one result of each call, in order. When it raises, nothing runs on."""
 
 
 class Tools(Protocol):

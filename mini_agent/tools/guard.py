@@ -35,8 +35,8 @@ _WILD = re.compile(r"[*?\[]")
 @dataclass(frozen=True)
 class Guard:
     """The `permit` of a tool box: it asks for the globs anew each time. `given` are the
-    paths that may be written, None for all. `own` are those of the session's own
-    records: no agent writes what is recorded of it."""
+    paths that may be written, None for all. `own` are the paths of the session's records: no
+    agent writes its own."""
 
     globs: Callable[[], Sequence[str]]
     workspace: Workspace
@@ -60,7 +60,7 @@ class Guard:
                 "WRITE_NOT_GIVEN", path=one_line(path)))
 
     def is_given(self, path: str) -> bool:
-        """Whether a path from the root may be written, as far as it has to be given."""
+        """Whether a path from the root was given to be written, or need not be."""
         return self.given is None or any(covers(own, path) for own in self.given)
 
     def watched(self, tool: Tool) -> Tool:
@@ -159,8 +159,8 @@ def covers(given: str, path: str) -> bool:
 
 
 def own_paths(folder: Path | None, root: Path) -> list[str]:
-    """The run's own `folder` and its trace, and those above it if it is a sub-agent's: paths
-    from the root, of what lies below it."""
+    """The paths of the run's own `folder` and trace, and of those of its parents if it is a
+    sub-agent's; from the root, and only what lies below it."""
     found: list[Path] = []
     here = None if folder is None else Path(real_path(folder))
     while here is not None and here.suffix == ".d":

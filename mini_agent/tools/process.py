@@ -152,9 +152,9 @@ def run_program(command: str | Sequence[str], *, folder: Path, environment: Mapp
                 own_session: bool = True) -> Finished:
     """Run words as a program, a string in a shell. Raises OSError if it cannot start.
 
-    `timeout` is in seconds. What the program leaves running is ended with it. An
-    interrupt ends it too, and passes through. Without a session of its own, apart from
-    the terminal, it has a process group only (a sub-agent is ended by its session).
+    `timeout` is in seconds. What the program leaves running is ended with it. An interrupt ends
+    it too, and passes through. With a session of its own it is apart from the terminal; in a
+    sub-agent, which is ended with all of its session, it only has a process group.
     """
     capture = Capture(limit, clean)
     child = Program(capture, own_session)
@@ -174,7 +174,7 @@ def run_program(command: str | Sequence[str], *, folder: Path, environment: Mapp
 
 
 def _end(child: Program, reader: threading.Thread) -> None:
-    """Nothing of the process group is left, and its output has been read.
+    """End what is left of the process group, and read its output to the end.
 
     A program that left the group (a daemon) may live on; it only loses its pipe.
     """

@@ -1,9 +1,9 @@
 """Milestone 2: running a command, without a shell unless one is asked for.
 
-Commands are the widest door of an agent. What is done here: a setting decides
-whether there is a shell; no key of the user reaches the
-command's environment; the process itself is held by `process.py`. What is not: a
-command runs with the user's rights, and the workspace does not hold it back.
+Commands are the widest door of an agent. A setting decides whether there is a shell, and no key
+of the user reaches the command's environment. What is left out: the process itself
+(`process.py`), and any wall around it: a command runs with the user's rights, and the workspace
+does not hold it back.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ HUES = 12     # colours that can be told apart; then the dashes change
 
 
 def curves(session: Mapping[str, Any], windows: Sequence[int]) -> str:
-    """A figure for each of these windows at which a policy was kept to be shown."""
+    """A figure for each of these windows that the page still has."""
     baseline = [run for run in session["runs"] if run["policy"] == "none"][:1]
     governed = [run for run in session["runs"] if run["policy"] != "none"]
     return "\n".join(_figure(session["session"], window, baseline + runs) for window in windows

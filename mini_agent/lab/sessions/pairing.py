@@ -123,7 +123,8 @@ class _Pairing:
             self.early.setdefault(result.piece.call_id, deque()).append(result)
 
     def _slot(self, call_id: str) -> _Slot | None:
-        """Open with this id, else answered just now, else the first open one, else older."""
+        """The call of a result: an open one with this id, else one just answered, else the
+        first that is open, else an older one."""
         waiting = self._waiting(call_id)
         done = self.done.get(call_id) if call_id else None
         if waiting or done and done.unit is self.last:
