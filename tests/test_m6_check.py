@@ -327,7 +327,7 @@ class TranscriptTest(unittest.TestCase):
                                       if note in MENDED},
                                      Counter(fault.note for fault in session.mended))
                     seen.update(fault.note for fault in session.mended)
-        self.assertEqual({"held_back", "late_results"}, MENDED.keys() - seen)  # tested above
+        self.assertEqual({"late_results"}, MENDED.keys() - seen)  # tested above
 
     def test_bytes_that_are_no_text_are_told_with_their_line(self):
         """Not those of a log that quotes the sign for them itself."""

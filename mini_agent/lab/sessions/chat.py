@@ -15,11 +15,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .document import Document
-from .fields import between_all, dict_of, dicts_of, flat, is_injected, list_of, string_of
+from .fields import (
+    arguments_of, between_all, dict_of, dicts_of, flat, is_injected, list_of, string_of)
 from .log import Log, RawCall, exit_error, failed
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function", "exit")
-_PLAIN_ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "chatgpt": "assistant"}
+_PLAIN_ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "chatgpt": "assistant",
+                "function_call": "assistant", "observation": "tool"}
 _LISTS = ("messages", "traj", "conversations", "conversation")
 _NAMES = ("instance_id", "session_id", "sessionId", "conversation_id", "task_id", "id")
 _PARTS = ("tool_call", "tool_use", "toolCall")
@@ -89,8 +91,9 @@ def role_of(message: dict[str, Any]) -> str:
 def calls_in(message: dict[str, Any]) -> list[RawCall]:
     """The calls of a message: `tool_calls`, else `function_call`, else content parts."""
     listed = dicts_of(message.get("tool_calls"))
-    if not listed and isinstance(message.get("function_call"), dict):
-        listed = [{"function": message["function_call"]}]
+    alone = dict_of(message.get("function_call")) or _spelt(message)
+    if not listed and alone:
+        listed = [{"function": alone}]
     parts = [part for part in dicts_of(message.get("content")) if part.get("type") in _PARTS]
     made: list[RawCall] = []
     for call in listed or parts:
@@ -99,6 +102,14 @@ def calls_in(message: dict[str, Any]) -> list[RawCall]:
         call_id = call.get("id") or call.get("call_id") or call.get("tool_call_id")
         made.append(RawCall(string_of(call_id), string_of(inner.get("name")), raw))
     return made
+
+
+def _spelt(message: dict[str, Any]) -> dict[str, Any]:
+    """The call that is all the text of a message from `function_call`, {} of any other."""
+    if message.get("from") != "function_call":
+        return {}
+    made = dict_of(arguments_of(message.get("value")))
+    return made if string_of(made.get("name")) else {}
 
 
 def xml_call(text: str) -> TextCall | None:
@@ -152,7 +163,7 @@ class Chat:
         thought = [part for part in dicts_of(content) if part.get("type") in _THOUGHTS]
         self.log.notes["thinking"] += len(thought) or bool(
             message.get("reasoning_content") or message.get("reasoning"))
-        text, calls = flat(content), calls_in(message)
+        text, calls = flat("" if _spelt(message) else content), calls_in(message)
         made = None if calls else xml_call(text.text) or (
             fenced_call(text.text) if self.fences else None)
         self.waiting = made is not None

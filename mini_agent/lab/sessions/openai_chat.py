@@ -6,7 +6,10 @@ session per file, item or line; or one message per line. What is dirty in the wi
 - parallel calls in assistant messages of their own, then all results;
 - SWE-smith: calls as `<function=...>` in the text, results as user messages;
 - LangChain dumps: `{lc, id, kwargs: {type: human|ai|tool, content, tool_calls}}` and
-  `{type, data}`, their arguments objects, their content Anthropic blocks.
+  `{type, data}`, their arguments objects, their content Anthropic blocks; in older ones the
+  calls of the API stand in `additional_kwargs`;
+- `{from, value}`: a call is a message of its own from `function_call`, its result from
+  `observation`.
 """
 
 from __future__ import annotations
@@ -59,5 +62,8 @@ def _langchain(document: Document) -> list[dict[str, Any]]:
         role = _LANGCHAIN.get(str(inner.get("type") or item.get("type")))
         if not made and (not role or "content" not in inner):
             return []
-        made.append({**inner, "role": role or ""})
+        older = dict_of(inner.get("additional_kwargs"))
+        calls = inner if inner.get("tool_calls") else {**inner, **older}
+        made.append({**inner, "role": role or "", "tool_calls": calls.get("tool_calls"),
+                     "function_call": calls.get("function_call")})
     return made
