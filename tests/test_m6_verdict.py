@@ -6,7 +6,7 @@ import re
 import unittest
 from typing import Any
 
-from mini_agent.lab.verdict import Verdict, verdicts
+from mini_agent.lab.verdict import UNMEASURED, Verdict, verdicts
 from tests.labs import SAMPLES, mini_agent
 
 
@@ -77,7 +77,7 @@ class VerdictTest(unittest.TestCase):
         """And where all of a session fits there is nothing to advise."""
         small = row("b", None, .6, peak_tokens=700)
         for first, more in (("Too little is used again to measure what is lost.", {}),
-                            ("What is lost was not measured.", {"recall": None})):
+                            (UNMEASURED, {"recall": None})):
             self.assertIn(f"{first} b has the smallest peak, 700 tokens.",
                           advised(row("a", None, .5), small | more).said())
         found, = verdicts([row("none", 1, 1), row("a", .5, .5)], (), set())
@@ -98,7 +98,7 @@ class VerdictTest(unittest.TestCase):
         self.assertEqual(
             ("Window 999", "no session is long enough for its evidence to count; "
              "try a smaller window."), (empty.where, empty.said()))
-        self.assertEqual(("Window 1000, 8 sessions", "What is lost was not measured."),
+        self.assertEqual(("Window 1000, 8 sessions", UNMEASURED),
                          (unmeasured.where, unmeasured.said()))
 
     def test_of_many_sessions_the_difference_is_taken_session_by_session(self) -> None:
@@ -114,6 +114,14 @@ class VerdictTest(unittest.TestCase):
                 "b", .8, .6, **means(theirs)), row("c", .7, .3, **means([.1, .1, .1, .1]))], set())
             self.assertIn(f"Session by session its far recall differs from that of *b* by {said} "
                           "It keeps the least in *<b>*, 0.500. The cheapest", found.said("*{}*".format))
+
+    def test_one_that_nothing_else_comes_up_to_is_held_against_what_may_not_be_taken(self) -> None:
+        """A policy in use that does not fit is what its user compares with; a bound is none."""
+        def means(each: list[float], **more: Any) -> dict[str, Any]:
+            return {"sessions": 2, "low": .8, "high": .95, "over_share": 0, "each": each, **more}
+        found, = verdicts((), [row("none", .1, 1, **means([.1, .1])), row("a", .9, .5, **means([.9, .9])),
+                               row("b", .8, .6, **means([.8, .7], over_share=.2))], set())
+        self.assertIn("from that of b by +0.150 (+0.100 to +0.200), higher in 2 of 2", found.said())
 
     def test_steps_that_did_not_fit_are_told_of_what_is_advised(self) -> None:
         """So few of many that the table says none; a session would have ended there."""
@@ -132,7 +140,7 @@ class VerdictTest(unittest.TestCase):
         """`--no-evidence` measures none; that is not too little."""
         out = mini_agent("compare", SAMPLES / "lesson.jsonl", "--policy", "clip,whole_rounds",
                          "--window", "1800", "--no-evidence")[1]
-        self.assertIn("What is lost was not measured. whole_rounds has the smallest peak, 1619 tokens.",
+        self.assertIn(f"{UNMEASURED} whole_rounds has the smallest peak, 1619 tokens.",
                       " ".join(out.split()))
 
     def test_where_no_session_counts_there_is_no_table_but_a_word(self) -> None:

@@ -41,7 +41,8 @@ def _words(event: str, payload: Payload) -> str:
                      "itself any more")
     if event == "compression_skipped" and payload.get("reason") in TOLD:
         detail = payload.get("detail", "")
-        return _line(f"{payload.get('strategy')} {payload['reason']}" + f": {detail}" * bool(detail))
+        return _line(f"{payload.get('strategy')} {payload['reason']}"
+                     + f": {detail}" * bool(detail))
     if event == "context_overflow":
         return (f"nothing more can be moved: {number_of(payload.get('tokens'), 'token')}, over "
                 f"{payload.get('hard')}")

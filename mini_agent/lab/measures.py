@@ -85,7 +85,8 @@ class Tally:
         self.peak = max(self.peak, moment.sent)
         self.sent += moment.sent
         self.cached += moment.prefix
-        self.answered += sum(self._recording.tokens[at] for at in self._recording.calls[moment.step])
+        self.answered += sum(map(self._recording.tokens.__getitem__,
+                                 self._recording.calls[moment.step]))
         self.price += CACHED * moment.prefix + (moment.sent - moment.prefix)
         self.over += moment.over
         self.breaks += moment.prefix < moment.before

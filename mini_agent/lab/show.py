@@ -111,7 +111,8 @@ def step_objects(path: str, step: int | None, policy: str = "", window: str = "3
 def messages_at(path: str, index: int, workspace: str = "") -> list[tuple[str, Message]]:
     """(name, message) of each session of a file that has a message with this number: as it
     was said, whatever was sent of it. Raises `UsageError` where none has."""
-    found = [(name, history) for name, _, history in steps_at(path, workspace=workspace, below=False)]
+    found = [(name, history) for name, _, history in steps_at(
+        path, workspace=workspace, below=False)]
     last = max(len(history) for _, history in found) - 1
     if not 0 <= index <= last:
         raise UsageError(f"there is no message {index}", place=path, value=index,

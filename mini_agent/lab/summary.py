@@ -34,8 +34,8 @@ def summarise(results: Sequence[Result]) -> list[Row]:
     Keys: window, policy, sessions (how many count), far_recall with low and high, `each`
     (that of each session), worst_tenth (mean far recall of the worst tenth of the
     sessions), worst_session (its name), the means of `MEANS`, bill (where there are prices)
-    and over_share (of the steps), over_steps and law_breaks (all together). None where nothing could be
-    counted.
+    and over_share (of the steps), over_steps and law_breaks (all together). None where
+    nothing could be counted.
     """
     cells: dict[tuple[int, str], list[Row]] = {}
     for result in results:

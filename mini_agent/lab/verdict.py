@@ -4,8 +4,8 @@ Only policies that stayed within the window and kept the laws are advised, and n
 always both sides, what is kept and what it costs: one number alone would praise the
 wrong. Of those that keep nearly the most, with and without its context, the cheapest is
 taken, its summaries paid in full; with prices by its bill. Of many sessions the difference
-to another policy is taken session by session, and its interval with it. What is left out: how it looks; the page and the terminal say
-the same sentences.
+to another policy is taken session by session, and its interval with it. What is left out:
+how it looks; the page and the terminal say the same sentences.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BOUNDS = ("none", *EXTREMES)  # they stand in the table as bounds, not as advice
 NEARLY = .02       # of far recall, and of that in context: two that differ less are close
 NO_STEP = .005     # of the steps of many sessions: the table says 0 % of less
 FEW = 5            # sessions: their mean is said to be one of a few
-UNMEASURED = "What is lost was not measured."
+UNMEASURED = "What is lost was not measured: nothing is used again, or --no-evidence was given."
 TOO_LITTLE = "Too little is used again to measure what is lost."
 
 
@@ -34,8 +34,9 @@ class Verdict:
     """What to do in one place: a session and a window, or a window and all its sessions.
 
     `so` is how it is without compression. Rows: the one to `take`, the one that keeps the
-    `most`, the `cheapest`; `next` is what keeps the most beside the one to take. Where nothing is measured there is only the `smallest`, and
-    where there is nothing to take, `instead` says why.
+    `most`, the `cheapest`; `next` is what keeps the most beside the one to take. Where
+    nothing is measured there is only the `smallest`, and where there is nothing to take,
+    `instead` says why.
     """
 
     where: str
@@ -67,22 +68,25 @@ class Verdict:
             yield f"The cheapest is {named(cheapest['policy'])}: {_numbers(cheapest)}."
 
 
-def _session_by_session(take: Row, other: Row | None, named: Callable[[str], str]) -> Iterator[str]:
+def _session_by_session(take: Row, other: Row | None,
+                        named: Callable[[str], str]) -> Iterator[str]:
     """Of many sessions: how sure it is that one keeps more than the other, and where it keeps
     the least."""
-    gains = [ours - theirs for ours, theirs in zip(take.get("each", ()), (other or {}).get("each", ()))
+    each, others = (row.get("each", ()) for row in (take, other or {}))
+    gains = [ours - theirs for ours, theirs in zip(each, others)
              if ours is not None and theirs is not None]
     low, high = interval(gains)
     if other is not None and low is not None and high is not None:
         better, worse = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
         chance = ", which may be chance" if low <= 0 <= high else ""
-        yield (f"Session by session its far recall differs from that of {named(other['policy'])} by "
-               f"{fsum(gains) / len(gains):+.3f} ({low:+.3f} to {high:+.3f}), higher in {better} of "
-               f"{len(gains)} and lower in {worse}{chance}.")
+        yield (f"Session by session its far recall differs from that of {named(other['policy'])} "
+               f"by {fsum(gains) / len(gains):+.3f} ({low:+.3f} to {high:+.3f}), higher in "
+               f"{better} of {len(gains)} and lower in {worse}{chance}.")
     if over := take.get("over_steps"):
-        yield f"In {number_of(over, 'step')} of all it did not fit: there a session would have ended."
-    if take.get("worst_session") and len(take["each"]) > 1:
-        least = min(far for far in take["each"] if far is not None)
+        yield (f"In {number_of(over, 'step')} of all it did not fit: there a session would have "
+               "ended.")
+    if take.get("worst_session") and len(each) > 1:
+        least = min(far for far in each if far is not None)
         yield f"It keeps the least in {named(take['worst_session'])}, {least:.3f}."
 
 
@@ -119,7 +123,8 @@ def _of_many(window: int, rows: Sequence[Row], unsound: set[str]) -> Verdict:
     if not any(row["far_recall"] is not None for row in rows):
         return Verdict(where, instead=(
             UNMEASURED if all(row["recall"] is None for row in rows) else TOO_LITTLE))
-    return _advised(where, "", fit_to_ship(rows, unsound))
+    return _advised(where, "", fit_to_ship(rows, unsound),
+                    [row for row in rows if row["policy"] not in BOUNDS])
 
 
 def _of_one(where: str, rows: Sequence[Row], out: set[str]) -> Verdict:
@@ -134,8 +139,9 @@ def _of_one(where: str, rows: Sequence[Row], out: set[str]) -> Verdict:
     return _advised(where, so, sound)
 
 
-def _advised(where: str, so: str, sound: Sequence[Row]) -> Verdict:
-    """What to take of policies that may be taken."""
+def _advised(where: str, so: str, sound: Sequence[Row], beside: Sequence[Row] = ()) -> Verdict:
+    """What to take of policies that may be taken; `beside` are those that it is held against
+    where it is the only one."""
     if not sound:
         return Verdict(where, so,
                        instead="No policy here stays within the window and keeps the laws.")
@@ -149,7 +155,8 @@ def _advised(where: str, so: str, sound: Sequence[Row]) -> Verdict:
     close = [row for row in measured if _lost(most, row, "far_recall") <= NEARLY
              and _lost(most, row, "far_in_context") <= NEARLY]
     take = min(close, key=_cheap)
-    others = [row for row in measured if row is not take]
+    others = [row for row in measured if row is not take] or [
+        row for row in beside if row is not take and row["far_recall"] is not None]
     return Verdict(where, so, take, most, min(measured, key=_cheap),
                    next=max(others, key=_held, default=None))
 

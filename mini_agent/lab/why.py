@@ -140,8 +140,8 @@ def why_lines(found: dict[str, Any]) -> Iterator[str]:
         yield f"now       {_now(found['now'])}"
     if found["seen"] and found["host"]:
         steps = ", ".join(map(str, found["host"]))
-        yield (f"but       the recorded agent compressed its own context before step {steps}, which "
-               "is not replayed: from then on it may not have had this")
+        yield (f"but       the recorded agent compressed its own context before step {steps}, "
+               "which is not replayed: from then on it may not have had this")
 
 
 def _entered(entered: Sequence[dict[str, Any]]) -> Iterator[str]:

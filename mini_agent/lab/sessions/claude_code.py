@@ -78,9 +78,10 @@ def _apart(records: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]
 
 
 def _is_first(record: dict[str, Any]) -> bool:
-    """Whether a user begins with it: the first one of a side line, or behind a compaction, is none."""
+    """Whether a user begins with it; the first one of a side line, or behind a compaction, is
+    none."""
     return (record.get("type") == "user" and record.get("parentUuid", "") is None
-            and record.get("isSidechain") is not True and record.get("isCompactSummary") is not True)
+            and True not in (record.get("isSidechain"), record.get("isCompactSummary")))
 
 
 def _is_record(record: dict[str, Any]) -> bool:
