@@ -7,7 +7,7 @@ before anything runs; what is wrong is one line with file, line, column and fiel
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from typing import Any
 from .compression.budget import MOST
 from .compression.pins import KINDS
 from .json_files import read_object
-from .models.scripted import INJECTIONS, SUMMARIES, ScriptedModel
+from .messages import Message
+from .models.scripted import INJECTIONS, SUMMARIES, ScriptedModel, left_of
 from .texts import LANGUAGES, Texts, language_of
 from .tools.schema import OBJECT, TEXT, array_of, object_of, one_of, schema_faults
 
@@ -61,9 +62,11 @@ class Task:
             call["name"] == "stage_done"
             for reply in self.replies for call in reply.get("tool_calls", ()))
 
-    def model(self) -> ScriptedModel:
-        """The model that says the replies, from the first one on."""
-        return ScriptedModel(self.replies, self.summaries, Texts(self.language))
+    def model(self, history: Iterable[Message] = (), step: int = 0) -> ScriptedModel:
+        """The model that says the replies: those that come next in a session that has said the
+        first ones, at its next `step`; in any other all."""
+        return ScriptedModel(left_of(self.replies, history), self.summaries,
+                             Texts(self.language), step)
 
 
 def load_task(path: Path) -> Task:

@@ -15,6 +15,7 @@ from mini_agent.loop import Agent
 from mini_agent.messages import (answered, assistant, call, groups, open_calls, pairing_faults,
                                  system, tool_result, user)
 from mini_agent.models.base import Reply
+from mini_agent.models.scripted import left_of
 from mini_agent.texts import Texts
 from mini_agent.tools.base import ToolBox
 from mini_agent.trace import TraceFile, Tracer, read_trace
@@ -57,6 +58,24 @@ class LoopTest(FolderTest):
                                             {"content": "done"}])
         self.assertEqual([{"step": 0, "messages": 2}, {"step": 1, "messages": 4},
                           {"step": 2, "messages": 7}], payloads(records, "model_call"))
+
+    def test_of_a_script_that_a_session_has_had_what_comes_next_is_left(self) -> None:
+        """As many as its history ends with; repeated ones, empty ones and faults are told apart."""
+        one, two, empty = {"tool_calls": [LIST]}, {"content": "two \ud83d"}, {"inject": "empty"}
+        fault, broken = {"inject": "overflow"}, {"tool_calls": [LIST], "inject": "bad_json"}
+        said = {"x": assistant("else"), "1": assistant("", [call("id", **LIST)]),
+                "2": assistant("two \ufffd"), "e": assistant(""),
+                "b": assistant("", [call("", LIST["name"], '{"path": "notes.txt"')])}
+        for script, had, left in (
+                ([one, two], "", 2), ([one, two], "1", 1), ([one, two], "x1", 1),
+                ([one, two], "12", 0), ([one, two], "1x", 2), ([one, two], "2", 2),
+                ([one, one, two], "1", 2), ([one, one, two], "11", 1), ([one, one, two], "111", 1),
+                ([one, fault, two], "1", 1), ([fault, one, fault], "1", 0), ([fault], "", 1),
+                ([fault, one], "2", 2), ([empty, two], "e", 1), ([broken, two], "b", 1),
+                ([broken, two], "1", 2), ([], "1", 0)):
+            with self.subTest(script=script, had=had):
+                history = [user("go"), *(said[letter] for letter in had)]
+                self.assertEqual(script[len(script) - left:], [*left_of(script, history)])
 
     def test_a_script_without_replies_left_has_its_own_ending(self) -> None:
         """The run ends with script_exhausted and is not done."""

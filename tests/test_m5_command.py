@@ -108,6 +108,31 @@ class Once(Case):
         self.assertEqual((0, "Two.\n"), (done.returncode, done.stdout), done.stderr)
         self.assertEqual(["system", "user", "assistant", "user"], roles)
 
+    def test_a_session_goes_on_in_its_script(self) -> None:
+        """Behind the replies it has had; one of another script begins at the first."""
+        trace = str(self.folder / "s.jsonl")
+        look = {"tool_calls": [{"name": "list_files"}]}
+        script = str(self.write_task(replies=[look, look, {"content": "Two looks."}]))
+        done = self.run_agent("chat", "look", "--trace", trace, "--script", script, "--max-steps", "1")
+        self.assertEqual((1, ""), (done.returncode, done.stdout), done.stderr)
+        done = self.run_agent("resume", trace, "Go on.", "--script", script)
+        self.assertEqual((0, "Two looks.\n"), (done.returncode, done.stdout), done.stderr)
+        self.assertEqual(["call_0_0", "call_1_0"], [
+            message["tool_call_id"] for message in read_trace(trace).messages()
+            if message["role"] == "tool"])
+        done = self.run_agent("resume", trace, "And again.", "--script", script)
+        self.assertEqual((1, ""), (done.returncode, done.stdout), done.stderr)
+        self.assertIn("the script has no replies left", done.stderr)
+        other = str(self.write_task(replies=[{"content": "Another one."}]))
+        done = self.run_agent("resume", trace, "And again.", "--script", other)
+        self.assertEqual((0, "Another one.\n"), (done.returncode, done.stdout), done.stderr)
+
+    def test_another_name_of_the_model_begins_no_script_anew(self) -> None:
+        """It is the same script, at the same place."""
+        script = str(self.write_task(replies=[{"content": "One."}, {"content": "Two."}]))
+        done = self.run_agent("chat", "--script", script, typed="first\n/model other\nsecond\n")
+        self.assertEqual((0, "One.\nTwo.\n"), (done.returncode, done.stdout), done.stderr)
+
     def test_another_window_does_not_change_a_policy_of_a_file(self) -> None:
         """Nobody knows its name, or it is that of another policy: the file's is in the trace."""
         trace, mine = str(self.folder / "s.jsonl"), self.folder / "mine.json"

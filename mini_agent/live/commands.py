@@ -66,7 +66,8 @@ def _add_options(parser: argparse.ArgumentParser, resumed: bool = False) -> None
     add("--plain", action="store_true", help="whole lines of words, no colours or signs")
     add("--json", action="store_true", help="with REQUEST: print the outcome as JSON")
     add("--script", type=Path, metavar="TASK.json",
-        help="answer with the replies of a task file, without any model")
+        help="answer with the replies of a task file, without any model" + (
+            "; those that the session has had from it are not said again" if resumed else ""))
 
 
 def _chat(options: argparse.Namespace) -> int:

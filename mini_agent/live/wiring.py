@@ -108,7 +108,8 @@ class Wiring:
         """The model of this name, or of the options. Nothing is sent yet."""
         options, screen = self._options, self._screen
         if options.script is not None:
-            return load_task(options.script).model()
+            task, session = load_task(options.script), self.session
+            return task.model(session.agent.history, session.step) if session else task.model()
         asked = Options(options.provider, options.base_url, name or options.model,
                         window=self._window(), max_tokens=options.max_tokens)
         return connect(asked, self._environ, texts=self._texts(), on_retry=self._retried,

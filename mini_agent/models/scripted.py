@@ -7,16 +7,18 @@ way real models fail. It does not read what it is sent; that is the point of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import dropwhile
 from typing import Any
 
 from .. import extract
 from ..errors import ModelError, PromptTooLongError, ScriptExhaustedError
-from ..messages import Call, Message, call
+from ..messages import Call, Message, assistant, call, calls_of
 from ..texts import Texts
 from .base import Reply
 
 INJECTIONS = ("error", "empty", "bad_json", "unknown_tool", "overflow")
+SILENT = ("error", "overflow")  # of these, those that leave no answer
 SUMMARIES = ("ok", "empty", "long", "raise")
 LONG_SUMMARY = 2  # an injected "long" summary has this many times its source's characters
 
@@ -24,16 +26,16 @@ LONG_SUMMARY = 2  # an injected "long" summary has this many times its source's 
 class ScriptedModel:
     """Replays `replies` in order, then raises `ScriptExhaustedError`.
 
-    Call ids are `call_STEP_INDEX`. `summaries` says what becomes of each summary in turn;
-    any further one succeeds.
+    Call ids are `call_STEP_INDEX`; `step` is that of the first reply. `summaries` says what
+    becomes of each summary in turn; any further one succeeds.
     """
 
     def __init__(self, replies: Sequence[dict[str, Any]], summaries: Sequence[str] = (),
-                 texts: Texts = Texts()) -> None:
+                 texts: Texts = Texts(), step: int = 0) -> None:
         self._replies = iter(replies)
         self._summaries: Iterator[str] = iter(summaries)
         self._texts = texts
-        self._step = 0
+        self._step = step
         self._scripts: dict[str, dict[str, Any]] = {}
 
     def complete(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> Reply:
@@ -48,13 +50,9 @@ class ScriptedModel:
         if inject == "error":
             raise ModelError(self._texts("end_injected"))
         step, self._step = self._step, self._step + 1
-        if inject == "empty":
-            return Reply()
-        calls = tuple(_call(made, f"call_{step}_{index}", inject)
-                      for index, made in enumerate(reply.get("tool_calls", ())))
         self._scripts.update((f"call_{step}_{index}", script)
                              for index, script in reply.get("children", {}).items())
-        return Reply(reply.get("content", ""), calls, stage=reply.get("stage", ""))
+        return _answer(reply, step)
 
     def for_child(self, call_id: str) -> dict[str, Any]:
         """The model of the sub-agent that a call starts: the script nested in its reply."""
@@ -70,6 +68,39 @@ class ScriptedModel:
         if outcome == "long":
             return "\n".join(message["content"] for message in messages) * LONG_SUMMARY
         return extract.summary(form, messages, self._texts)
+
+
+def left_of(replies: Sequence[dict[str, Any]],
+            history: Iterable[Message]) -> Sequence[dict[str, Any]]:
+    """The replies that come next, where a `history` ends with answers that are the first ones
+    of a script; all of them where it was answered by something else.
+
+    A fault that is injected leaves no answer: one right behind the last has been, too.
+    """
+    said = [_as_said(message) for message in history if message["role"] == "assistant"]
+    heard = [(number, _as_said(assistant(reply.content, reply.tool_calls)))
+             for number, made in enumerate(replies) if made.get("inject") not in SILENT
+             for reply in [_answer(made, 0)]]
+    for most in range(min(len(said), len(heard)), 0, -1):
+        if said[-most:] == [answer for _, answer in heard[:most]]:
+            behind = replies[heard[most - 1][0] + 1:]
+            return list(dropwhile(lambda made: made.get("inject") in SILENT, behind))
+    return replies
+
+
+def _as_said(message: Message) -> Any:
+    """An answer without the ids of its calls."""
+    return message["content"], [{**made, "id": ""} for made in calls_of(message)]
+
+
+def _answer(reply: dict[str, Any], step: int) -> Reply:
+    """What a reply of a script says, unless it is a fault."""
+    inject = reply.get("inject", "")
+    if inject == "empty":
+        return Reply()
+    calls = tuple(_call(made, f"call_{step}_{index}", inject)
+                  for index, made in enumerate(reply.get("tool_calls", ())))
+    return Reply(reply.get("content", ""), calls, stage=reply.get("stage", ""))
 
 
 def _call(made: dict[str, Any], call_id: str, inject: str) -> Call:
