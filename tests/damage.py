@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mini_agent.errors import MiniAgentError
-from mini_agent.lab.check import check_file
+from mini_agent.lab.check import check_file, findings
 from mini_agent.lab.convert import records_of
 from mini_agent.lab.look import steps_at
 from mini_agent.lab.sessions import open_sessions
@@ -50,8 +50,7 @@ def read_by_all(path: Path) -> list[Any]:
 
     A refusal is `[]`; its message is one line that is not endless. Nothing else is raised.
     """
-    for look in (lambda: check_file(str(path)),):
-        refusal(lambda look=look: list(look()))
+    refusal(lambda: list(check_file(str(path))))
     found: list[Any] = []
 
     def convert() -> None:
@@ -83,7 +82,8 @@ def shown(path: Path) -> dict[str, Any]:
         "show": list(show_trace(read_trace(path), "t")),
         "step": [row.replace(str(path), "t") for row in show_step(str(path), None, True)],
         "why": why(),
-        "check": [row.replace(str(path), "t") for row in check_file(str(path), goes_on=True)],
+        "check": [str(found).replace(str(path), "t")
+                  for found in findings(str(path), goes_on=True)],
         "convert": [records_of(session)[1:] for session in open_sessions(str(path))],
         "resume": _resumed(path)}
 

@@ -129,14 +129,13 @@ class Store(unittest.TestCase):
             self.assertTrue(any("trigram" in (sql or "") for sql in made))
 
     def test_a_message_is_remembered_once(self) -> None:
-        """Giving it again changes nothing, also from another shelf on the same folder."""
+        """Giving it again changes nothing."""
         with folder() as place:
             shelf = RunShelf(place)
             shelf.remember({2: "port"})
             shelf.remember({2: "port", 3: "port"})
-            again = RunShelf(place, fresh=False)
-            self.assertEqual(again.unknown([2, 3, 4]), [4])
-            self.assertEqual(list(again.find("port", 9)[1]), [3, 2])
+            self.assertEqual(shelf.unknown([2, 3, 4]), [4])
+            self.assertEqual(list(shelf.find("port", 9)[1]), [3, 2])
 
     def test_a_new_run_does_not_search_an_old_ones_store(self) -> None:
         """The store of a run that lay in the same place is taken away first."""
@@ -152,17 +151,19 @@ class Store(unittest.TestCase):
             with full_disk(40_000), self.assertRaises(StrategyError) as caught:
                 shelf.remember({2: "port", 3: "y" * 900_000})
             self.assertIn("store.sqlite", str(caught.exception))
-            self.assertEqual(RunShelf(place, fresh=False).unknown([1, 2, 3]), [2, 3])
             self.assertEqual(shelf.unknown([1, 2, 3]), [2, 3])
             self.assertEqual(list(shelf.find("port", 9)[1]), [1])
 
     def test_a_file_that_is_no_store_is_a_failed_strategy(self) -> None:
-        """A broken store is named; nothing is written over it."""
+        """A store that was broken meanwhile is named; nothing is written over it."""
         with folder() as place:
-            place.mkdir()
-            (place / "store.sqlite").write_text("this is no database, it is a text " * 40)
+            shelf = RunShelf(place)
+            shelf.remember({1: "port"})
+            broken = "this is no database, it is a text " * 40
+            (place / "store.sqlite").write_text(broken)
             with self.assertRaises(StrategyError):
-                RunShelf(place, fresh=False).find("port", 9)
+                shelf.find("port", 9)
+            self.assertEqual(broken, (place / "store.sqlite").read_text())
 
     def test_a_query_is_bounded(self) -> None:
         """However long it is, 24 terms are looked for."""

@@ -217,7 +217,7 @@ class StrangersFolderTest(FolderTest):
             place = self.folder / name.partition("/")[0] / "x"
             place.parent.mkdir(exist_ok=True) if "/" in name else None
             (self.folder / name).symlink_to(self.other / ("new.sqlite" if "store" in name else ""))
-            shelf = RunShelf(self.folder / "t.d", fresh=False)
+            shelf = RunShelf(self.folder / "t.d")
             with self.subTest(name), self.assertRaises(StrategyError):
                 shelf.remember({1: "text"}) if "store" in name else shelf.put(1, "text")
             self.untouched()

@@ -89,14 +89,14 @@ class MemoryShelf:
 class RunShelf:
     """A shelf in a run's own folder, which is made (mode 0700) when it is first needed.
 
-    `fresh`: the store is begun anew, with what is owed to it: what an old run has left there
-    is not this one's, and a resumed one takes nothing on trust but its trace.
+    The store is then begun anew, with what is owed to it: what an old run has left there is
+    not this one's, and a resumed one takes nothing on trust but its trace.
     """
 
-    def __init__(self, folder: Path, fresh: bool = True) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._store = folder / "store.sqlite"
-        self._fresh = fresh
+        self._begun = False
         self._known: set[int] | None = None
         self._owed: dict[int, str] = {}
 
@@ -152,9 +152,9 @@ class RunShelf:
             try:
                 make_private(self._folder)
                 no_link(self._store)
-                if self._fresh:
+                if not self._begun:
                     self._store.unlink(missing_ok=True)
-                    self._fresh = False
+                    self._begun = True
                 os.close(os.open(self._store, os.O_RDWR | os.O_CREAT, 0o600))  # nobody else's either
                 base = sqlite3.connect(self._store)
                 try:

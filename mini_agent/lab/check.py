@@ -55,9 +55,9 @@ class Told(NamedTuple):
         return f"{self.file}{at}: {self.kind}: {self.text}"
 
 
-def check_file(path: str, goes_on: bool = False) -> Iterator[str]:
+def check_file(path: str) -> Iterator[str]:
     """A line for each finding: place, kind, what. Raises `UsageError` for no session."""
-    return map(str, findings(path, goes_on))
+    return map(str, findings(path))
 
 
 def findings_of(paths: Iterable[str], unread: list[str]) -> Iterator[Told]:

@@ -18,8 +18,7 @@ from ...hostile import escaped
 from ...subagents.trails import children_of, find_trace
 from .anthropic import Anthropic
 from .atif import Atif
-from .base import (
-    HostCompression, LogSession, LogSize, Mended, Reader, Unreadable, left_out, total_counts)
+from .base import HostCompression, LogSession, LogSize, Mended, Reader, Unreadable, left_out
 from .claude_code import ClaudeCode
 from .codex import Codex
 from .copilot import Copilot
@@ -36,7 +35,7 @@ from .task_file import TaskFile
 from .trace_file import OwnTrace
 
 __all__ = ["READERS", "Document", "HostCompression", "LogSession", "LogSize", "Reader", "Unreadable",
-           "left_out", "open_sessions", "total_counts"]
+           "left_out", "open_sessions"]
 
 READERS: tuple[Reader, ...] = (  # the most specific first; the first that detects reads
     TaskFile(), OwnTrace(), ClaudeCode(), Codex(), Copilot(), Pi(), OpenCode(), SweAgent(),

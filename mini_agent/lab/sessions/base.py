@@ -8,7 +8,7 @@ are left alone. History is file order: a turn that the user rewound stays in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -143,13 +143,3 @@ class Reader(Protocol):
     def read(self, document: Document) -> list[LogSession]:
         """All sessions of the document; one without messages is possible."""
         ...
-
-
-def total_counts(sessions: Iterable[LogSession]) -> dict[str, int]:
-    """The counts of several sessions as one: sums, and the largest result of all."""
-    total = asdict(LogSize())
-    for session in sessions:
-        for name, value in session.counts().items():
-            largest = name == "largest_tool_result_chars"
-            total[name] = max(total[name], value) if largest else total[name] + value
-    return total
