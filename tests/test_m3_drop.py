@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import unittest
 from collections.abc import Iterator
+from types import SimpleNamespace
 
-from mini_agent.compression.drop import handle_ranges
+from mini_agent.compression.drop import SlidingWindow, handle_ranges
 from mini_agent.compression.pins import Pin, Pins
+from mini_agent.compression.policies import find_policy, tools_of
+from mini_agent.compression.view import Entry, View
 from mini_agent.errors import ContextOverflowError, StrategyError
 from mini_agent.messages import assistant, pairing_faults, user
 
@@ -27,7 +30,7 @@ def long_session(policy: str, rounds: int = 12, **settings: object) -> Desk:
     return desk
 
 
-class SlidingWindow(unittest.TestCase):
+class Sliding(unittest.TestCase):
     """Four variants on the same session."""
 
     def test_naive_loses_the_task_first_and_tears_calls_from_results(self) -> None:
@@ -40,6 +43,14 @@ class SlidingWindow(unittest.TestCase):
         self.assertNotIn(desk.history[0], desk.ask())
         self.assertNotIn(desk.history[1], desk.ask())
         self.assertGreater(torn, 0)
+
+    def test_one_by_one_they_go_until_the_goal_is_met_and_no_further(self) -> None:
+        """Five messages of ten tokens; the newest stays, whatever the goal."""
+        view = View(Entry(user("x"), 10, (index,)) for index in range(5))
+        for goal, gone in ((31, 2), (30, 2), (29, 3), (0, 4)):
+            change = SlidingWindow("naive")(view, SimpleNamespace(goal=goal))
+            self.assertEqual(change.affected, tuple(range(gone)))
+        self.assertIsNone(SlidingWindow("naive")(view, SimpleNamespace(goal=50)))
 
     def test_keeping_the_head_saves_the_task_but_still_tears_calls(self) -> None:
         """The head stands; somewhere a result stands without its call."""
@@ -84,6 +95,12 @@ class SlidingWindow(unittest.TestCase):
         self.assertEqual(where, f"#4-#{3 + int(count)}")
         self.assertEqual(way, "read_result(handle=N) gives each of them back")
         self.assertEqual(request[5:], desk.history[4 + int(count):])
+
+    def test_only_where_a_note_names_a_tool_the_agent_gets_it(self) -> None:
+        """Of the variants of the window it is the one that leaves handles; `recall` has two."""
+        for policy, tools in (("naive", set()), ("keep_head", set()), ("whole_rounds", set()),
+                              ("snip_middle", {"read_result"}), ("recall", {"read_result", "recall"})):
+            self.assertEqual(tools_of(find_policy(policy)), tools, policy)
 
     def test_without_the_tool_the_way_back_is_the_run_log(self) -> None:
         """A note names no tool that the agent does not have."""

@@ -108,6 +108,43 @@ class Fold(unittest.TestCase):
             self.assertEqual(caught.exception.place, "seq 5")
             self.assertIn(why, str(caught.exception))
 
+    def change(self, state: WindowState, seq: int, at: int = 0) -> None:
+        """Fold in a record that makes the entry `at` one token smaller."""
+        entry = state.view[at]
+        state.fold({"type": "event", "event": "context_compression", "seq": seq, "payload": {
+            "strategy": "x", "affected_indexes": [at], "trigger": "threshold", "entries": [{
+                "at": at, "message": entry.message, "tokens": entry.tokens - 1,
+                "stands_for": list(entry.stands_for), "how": "shortened"}]}})
+
+    def test_the_newest_twenty_changes_can_be_taken_back(self) -> None:
+        """What is older is not worth its memory."""
+        state = WindowState(estimator("published"))
+        state.enter(user("go " * 100))
+        for seq in range(1, 26):
+            self.change(state, seq)
+        self.assertEqual([seq for seq, _ in state.undoable], list(range(6, 26)))
+
+    def test_a_descent_is_over_with_the_next_message_or_request(self) -> None:
+        """What had gained in it is only kept for a ladder that was cut off."""
+        state = WindowState(estimator("published"))
+        state.enter(user("go"))
+        for end in (lambda: state.enter(user("on")), lambda: state.call(1)):
+            self.change(state, 5)
+            self.assertEqual([gained.strategy for gained in state.taken], ["x"])
+            end()
+            self.assertEqual(state.taken, ())
+
+    def test_a_report_holds_until_one_of_its_own_messages_changes(self) -> None:
+        """A change of what came in behind it leaves it as it is."""
+        state = WindowState(estimator("published"))
+        state.enter(system("s"))
+        state.enter(user("go"))
+        state.reported(900, 0)
+        state.enter(user("on"))
+        for at, covers in ((2, 2), (1, 0)):
+            self.change(state, 5, at)
+            self.assertEqual(state.drift.covers, covers)
+
 
 if __name__ == "__main__":
     unittest.main()
