@@ -11,7 +11,7 @@ from typing import Any
 from mini_agent.compression.budget import make_budget
 from mini_agent.compression.means import Means
 from mini_agent.compression.pins import Pin
-from mini_agent.compression.policies import Policy, Rung, budget_of
+from mini_agent.compression.policies import ALWAYS, Policy, Rung, budget_of
 from mini_agent.compression.scene import Scene
 from mini_agent.compression.skips import Skips
 from mini_agent.compression.state import WindowState
@@ -509,6 +509,57 @@ class Breaker(unittest.TestCase):
             seen.append(made.state.breaker.failures)
         self.assertIn(2, seen)
         self.assertEqual(max(seen), 2)
+
+
+class CutOff(unittest.TestCase):
+    """A process is killed in the middle of a descent: whoever resumes takes it on from there."""
+
+    LADDERS: dict[str, tuple[tuple[int, int], tuple[Rung, ...], dict[str, Any]]] = {
+        "tiers": ((1_400, 800), (Rung(Cut("a", least=300), "50%"), Rung(Cut("b"), "70%")),
+                  {"target": "30%"}),
+        "one name twice": ((1_400, 800), (Rung(Cut("a", least=400)), Rung(Cut("b", least=200)),
+                                           Rung(Cut("a"))), {"target": "40%"}),
+        "before every request": ((2_400, 400), (Rung(Cut("a", least=200), ALWAYS), Rung(Cut("b"), "90%")),
+                                 {"target": "30%"}),
+        "the end of a stage": ((3_000, 800), (Rung(Cut("a", least=2_000)), Rung(Cut("c", least=1_000)),
+                                              Rung(Cut("b", least=100), "200%")),
+                               {"stages": True, "target": "60%"}),
+        "a stage without gain": ((1_400, 900), (Rung(Cut("a", least=10**6)),
+                                                Rung(Cut("b", least=100), "200%")), {"stages": True})}
+
+    def test_at_each_record_it_goes_on_as_if_nothing_had_been(self) -> None:
+        """The records behind are those of a run that was not killed, to the last number."""
+        for name, case in self.LADDERS.items():
+            whole = self.records(*case, [])
+            self.assertGreater(len(whole), 4, name)
+            for count in range(len(whole) + 1):
+                with self.subTest(name, killed_behind=count):
+                    self.assertEqual(self.records(*case, whole[:count]), whole)
+
+    def test_a_rung_that_the_policy_no_longer_has_is_passed_over(self) -> None:
+        """Another policy was chosen in between: its ladder is taken from the top."""
+        sizes, (_, *others), fields = self.LADDERS["one name twice"]
+        before = self.records(sizes, (Rung(Cut("gone")),), fields, [])[:1]
+        made = self.records(sizes, tuple(others), fields, before)
+        self.assertEqual([record["payload"]["strategy"] for record in made][:3], ["gone", "b", "a"])
+
+    @staticmethod
+    def records(sizes: tuple[int, int], rungs: tuple[Rung, ...], fields: dict[str, Any],
+                before: list[Record]) -> list[Record]:
+        """All records of a request for which `before` had been written when it was killed."""
+        records = list[Record]()
+        history = [*head(), *rounds(1, "x" * sizes[0]), *rounds(3, "x" * sizes[1])]
+        state = WindowState(estimator("published"))
+        for message in history:
+            state.enter(message)
+        if "stages" in fields:
+            state.fold({"type": "event", "event": "stage", "payload": {"name": "reading"}, "seq": 0})
+        for record in before:
+            state.fold(record)
+        made = ladder(1_000, *rungs, records=records, state=state, trigger="80%", **fields)
+        made._ladder._tracer = Tracer(records.append, seq=len(before))
+        made.before_model_call(history, 3)
+        return [*before, *records]
 
 
 class UserShare(unittest.TestCase):

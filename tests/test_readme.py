@@ -244,6 +244,7 @@ class TranslationTest(unittest.TestCase):
                                  ("the commands", ("commands",), ""),
                                  ("the make targets", ("targets",), "make ")):
             there = re.findall(rf"^\| `{head}([^`]+)`", tables[name], re.M)
+            self.assertGreater(len(there), 9)
             for key in keys:
                 self.assertEqual([], [one for one in there if one not in words[key]], key)
 
