@@ -114,6 +114,7 @@ class BadInputTest(FolderTest):
     def test_the_place_of_a_field_is_its_line_and_column(self) -> None:
         """A wrong value by its own place, a missing one by that of its object."""
         for text, says in (('{\n "system": "s", "task": "t",\n "replies": 5}', ":3:13: replies must"),
+                           ('{"system":"s","task":"t","replies":5}', ":1:36: replies must"),
                            ('{\n "system": "s", "task": "t",\n "replies": [\n  {"tool_calls":'
                             '\n   [ {}]}]}', r":5:6: replies\[0\]\.tool_calls\[0\]\.name is missing"),
                            ("\n []", ":2:2: the file holds no object")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from mini_agent.models.base import Reply
 from mini_agent.models.scripted import left_of
 from mini_agent.texts import Texts
 from mini_agent.tools.base import ToolBox
-from mini_agent.trace import TraceFile, Tracer, read_trace
+from mini_agent.trace import TraceFile, Tracer, parse_record, read_trace
 from mini_agent.errors import TraceError
 from tests.support import ROOT, FolderTest, payloads
 
@@ -179,6 +180,43 @@ class TraceTest(FolderTest):
         with self.assertRaises(TraceError) as caught:
             read_trace(self._trace(good, "{broken\n", good))
         self.assertTrue(caught.exception.place.endswith("t.jsonl:2"))
+
+    def test_only_the_very_last_line_may_be_broken(self) -> None:
+        """One before a line that was cut off was whole once, and is not left out in silence."""
+        good = '{"type": "event", "event": "resume", "payload": {"step": 0}, "seq": 0}\n'
+        trace = read_trace(self._trace(good, "{broken\n"))
+        self.assertEqual(([0], f"{self.folder / 't.jsonl'}:2: the last line is broken and was left out"),
+                         ([record["seq"] for record in trace.records], trace.warning))
+        with self.assertRaisesRegex(TraceError, "t.jsonl:2: not a record"):
+            read_trace(self._trace(good, "{broken\n", good[:20]))
+
+    def test_a_record_is_a_message_or_an_event_and_has_what_its_kind_has(self) -> None:
+        """Nothing else passes for one, whatever else stands in it."""
+        message, payload = {"role": "user", "content": "x"}, {"step": 0}
+        for record in ({"type": "message", "message": message, "seq": 0},
+                       {"type": "event", "event": "resume", "payload": payload, "seq": 0}):
+            self.assertEqual(record, parse_record(json.dumps(record)))
+        for wrong in ({"type": "note", "message": message}, {"type": "message", "payload": payload},
+                      {"type": "note", "event": "resume", "payload": payload},
+                      {"type": "event", "event": "other", "payload": payload},
+                      {"type": "event", "event": "resume", "message": message},
+                      {"type": "message", "message": message, "seq": "0"}):
+            with self.subTest(wrong), self.assertRaises(ValueError):
+                parse_record(json.dumps({"seq": 0, **wrong}))
+
+    def test_only_a_file_that_stayed_empty_is_removed(self) -> None:
+        """Neither one with a record in it, nor a pipe or a device."""
+        file, pipe = self.folder / "t.jsonl", self.folder / "pipe"
+        TraceFile(file).close()
+        self.assertFalse(file.exists())
+        with TraceFile(file) as sink:
+            Tracer(sink).event("resume", step=0)
+        self.assertEqual(1, len(read_trace(file).records))
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        TraceFile(pipe).close()
+        os.close(reader)
+        self.assertTrue(pipe.is_fifo())
 
     def test_an_event_outside_the_closed_list_is_refused(self) -> None:
         """A new kind of record is a decision, not a typing mistake."""

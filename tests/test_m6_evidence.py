@@ -186,6 +186,15 @@ class HeldTest(unittest.TestCase):
         self.assertEqual(.5, self.shares("#3: beta_two is here").far_in_context)
         self.assertFalse(in_context("word_one", "word_one and", ["a\nword_one\nb"]))
 
+    def test_a_line_that_is_held_is_its_own_context(self):
+        """Nothing has to stand around it, not even the rest of a line."""
+        line = "return the sum of both"
+        evidence = Evidence(session(({"q": "x"}, line), *[({"q": "x"}, "nothing")] * 5,
+                                    ({"q": line}, "ok")))
+        held = Held(evidence)
+        held.enter(Entry(user(line), 1, (), "summary"))
+        self.assertEqual(Shares(1, 1, 1, 1, 1, 1), held.shares(evidence.steps[6]))
+
     def test_a_part_of_a_longer_word_is_no_context(self):
         """Neither in the original nor in the view: `/w/cli` is not in `/w/cli/cmd`."""
         line = "the module lives in /w/cli"
