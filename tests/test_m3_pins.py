@@ -221,6 +221,17 @@ class Sessions(FolderTest):
                               results[5]["content"])
                 self.assertEqual(results[6]["content"], "exit=0\n")
 
+    def test_a_command_is_told_only_of_what_is_protected(self) -> None:
+        """Not of the file beside it, nor of what it left as it was."""
+        command = "python3 -c \"import pathlib; [pathlib.Path('config', n).write_text('x') for n in " \
+                  "('a.txt', 'prod.yaml', 'new.yaml')]\""
+        results = self.results(self.run_pinned(
+            [{"tool_calls": [{"name": "run_command", "arguments": {"command": command}}] * 2}],
+            pins=[{"text": RULE, "protect": "config/*.yaml"}]))
+        self.assertEqual([message["content"] for message in results], [
+            "[this command changed 2 protected files: config/new.yaml, config/prod.yaml]\nexit=0\n",
+            "exit=0\n"])
+
     def test_pins_of_a_task_file_stand_under_the_task(self) -> None:
         """They are in the first user message, which no strategy touches, and in the records."""
         records = self.run_pinned([], pins=[{"text": RULE, "kind": "parameter"}], threshold=900)

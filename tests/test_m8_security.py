@@ -188,6 +188,13 @@ class OwnRecordTest(FolderTest):
             own_paths(child, self.folder.resolve()))
         self.assertEqual([], own_paths(child, self.folder.resolve() / "elsewhere"))
 
+    def test_the_trace_of_a_session_may_be_called_anything(self) -> None:
+        """Without `.jsonl` too; a folder above it that ends in `.d` is no parent of its own."""
+        (self.folder / "x.d" / "y").mkdir(parents=True)
+        (self.folder / "x.d" / "y" / "t").touch()
+        self.assertEqual(["x.d/y/t.d", "x.d/y/t.jsonl", "x.d/y/t"], own_paths(
+            self.folder / "x.d" / "y" / "t.d", self.folder.resolve()))
+
     def test_what_is_protected_is_so_by_any_case_and_composition(self) -> None:
         """On some systems these are one file; in doubt a path is protected."""
         for glob, path in (("secrets.txt", "SECRETS.TXT"), ("Caf\u00e9/*", "cafe\u0301/menu"),

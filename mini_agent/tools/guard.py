@@ -154,8 +154,7 @@ class Watched:
 
 def covers(given: str, path: str) -> bool:
     """Whether a path that was given is `path`, or a folder above it."""
-    return given == "." or PurePosixPath(os.path.normcase(path)).is_relative_to(
-        os.path.normcase(given))
+    return PurePosixPath(os.path.normcase(path)).is_relative_to(os.path.normcase(given))
 
 
 def own_paths(folder: Path | None, root: Path) -> list[str]:
