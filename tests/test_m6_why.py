@@ -133,8 +133,27 @@ class WhyTest(unittest.TestCase):
         self.assertEqual([(0, 1, "made", 5), (2, 3, "gone", 9)], [
             (seen["first"], seen["last"], seen["form"], seen["cause"]["seq"])
             for seen in found["seen"]])
-        self.assertEqual("now       the model cannot get it back; no message has it",
+        self.assertEqual("now       the window shows no way back; no message has it",
                          list(why_lines(found))[-1])
+
+    def test_what_took_a_handle_away_is_named(self):
+        """The text was gone before: clipped, and the placeholder then summed up."""
+        def change(seq, text, covers, how, at):
+            return {"seq": seq, "payload": {
+                "step": 0, "strategy": "s", "trigger": "threshold", "before_tokens": 9,
+                "after_tokens": 5, "affected_indexes": list(covers), "entries": [{
+                    "at": at, "message": user(text), "tokens": 1, "stands_for": list(covers),
+                    "how": how}]}}
+        history = [user("go"), assistant("", [call("a", "read", {})]),
+                   tool_result("a", "read", "the fact"), assistant("on"), assistant("on")]
+        arrived = [Entry(message, 3, (at,), "verbatim") for at, message in enumerate(history)]
+        steps = [Taken(0, 1, arrived[:1], []), Taken(1, 3, arrived[1:3], [
+                     change(5, "[cut: read_result(handle=2)]", [2], "shortened", 2)]),
+                 Taken(2, 4, arrived[3:4], []),
+                 Taken(3, 5, arrived[4:], [change(9, "a summary", [1, 2], "summary", 1)])]
+        self.assertEqual([(1, 2, "handle", 5), (3, 3, "gone", 9)], [
+            (seen["first"], seen["last"], seen["form"], seen["cause"]["seq"])
+            for seen in explain("the fact", steps, history)["seen"]])
 
     def test_words_that_stand_there_in_another_spelling_are_named(self):
         """Capitals, blanks, a broken line, the JSON in which `show` prints a call."""

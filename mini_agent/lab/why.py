@@ -48,17 +48,20 @@ def sights(text: str, steps: Iterable[Taken],
         for entry in taken.arrived:
             view.append(entry)
         came = any(text in text_of(entry.message) for entry in taken.arrived)
-        cause = None
+        holders = {index for index in where if index < taken.history}
+        cause = about = None
         for record in taken.changes:
             change = from_payload(record["payload"])
-            touched = [view[at] for at in change.affected]
-            if any(text in text_of(entry.message)
-                   for entry in (*touched, *(entry for _, entry in change.inserts))):
+            touched = (*view.at(change.affected), *(entry for _, entry in change.inserts))
+            if any(text in text_of(entry.message) for entry in touched):
                 cause = record
+            if any(entry.covers(frozenset(holders)) for entry in touched):
+                about = record  # of a handle, say, the text of which stands elsewhere
             view = apply(view, change)
         if came or taken.changes or not found:
-            holders = {index for index in where if index < taken.history}
             sight = _look(text, view, holders, taken.step, cause)
+            if sight.form in ("handle", "gone"):
+                sight.cause = cause or about
             if not sight.form and found and found[-1].form:
                 sight.form = "gone"
             if not found or (sight.form, sight.at) != (found[-1].form, found[-1].at):
@@ -191,4 +194,4 @@ def _now(now: dict[str, Any]) -> str:
     if now["handles"]:
         ways.append(f"read_result(handle={now['handles'][-1]}) gives it back")
     log = f"message #{now['log'][-1]} of the log has it" if now["log"] else "no message has it"
-    return "; ".join([*(ways or ["the model cannot get it back"]), log])
+    return "; ".join([*(ways or ["the window shows no way back"]), log])
