@@ -79,6 +79,16 @@ class OutputTest(unittest.TestCase):
                       "those count that outgrow it and have 20 calls or more)\n", out)
         self.assertRegex(out, r"\nwindow 2000 +sessions +far ")
 
+    def test_lines_that_could_not_be_read_are_told_of_many_sessions_too(self):
+        """Under the head of the table of means, by the name of the file."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        log = mini_agent("convert", SAMPLES / "rename.json")[1]
+        for name, text in (("a", log), ("b", log.replace("\n", "\n{broken\n", 1))):
+            (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+        out = mini_agent("compare", folder, "--policy", "none", "--window", "2k")[1]
+        self.assertEqual(["  note: b.jsonl: 1 line could not be read"], out.splitlines()[2:3])
+        self.assertNotIn("note: a.jsonl", out)
+
     def test_evidence_lists_what_was_missing_the_largest_first(self):
         """With the step that needed it and the message that last had it."""
         out = mini_agent("compare", SAMPLES / "lesson.jsonl", "--policy", "whole_rounds",

@@ -128,9 +128,9 @@ def _add_compare(commands: Any) -> None:
     parser.add_argument("--merge", nargs="+", metavar="SHARE",
                         help="put all shares together, as if one call had made them")
     parser.add_argument("--max-peak", type=int, metavar="N",
-                        help="exit with 1 if a request has more tokens")
+                        help="exit with 1 if any request has more tokens")
     parser.add_argument("--min-recall", type=float, metavar="X",
-                        help="exit with 1 if far recall is lower, 0 to 1")
+                        help="exit with 1 if far recall is lower in any session, 0 to 1")
     parser.add_argument("--fail-on", metavar="A,B",
                         help="exit with 1 on any of lost-fact, law, overflow")
 

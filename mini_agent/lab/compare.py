@@ -85,9 +85,10 @@ def file_results(source: Source, plan: Plan, progress: Progress = lambda _: None
     """The results of a file: one for each session, or one that says what was wrong.
 
     A result has `at` (the number of its source), `session`, and `error` or else `rows`,
-    `breaks` (policies that break laws by their own account), `notes` (sentences), `calls`,
-    `tokens` and `head` (of the session, in tokens), `missed` and `page`. `progress` gets
-    the share of the file that is done, 0 to 1. `jobs` processes share the policies.
+    `breaks` (policies that break laws by their own account), `notes` (sentences),
+    `unreadable` (lines, told of the first session of a file), `calls`, `tokens` and `head`
+    (of the session, in tokens), `missed` and `page`. `progress` gets the share of the file
+    that is done, 0 to 1. `jobs` processes share the policies.
     """
     try:
         sessions = open_sessions(source.path, partial(
@@ -171,8 +172,8 @@ def result_of(session: LogSession, source: Source, plan: Plan, progress: Progres
     notes = notes_of(session, recording)
     return {"at": source.at, "session": recording.name, "rows": rows,
             "breaks": [name for name in plan.names if lab_policy(name, recording).breaks],
-            "notes": notes, "calls": recording.tool_calls, "tokens": sum(recording.tokens),
-            "head": recording.head, "missed": missed,
+            "notes": notes, "unreadable": len(session.unreadable), "calls": recording.tool_calls,
+            "tokens": sum(recording.tokens), "head": recording.head, "missed": missed,
             "page": page_session(recording, films, plan.shown, notes) if plan.page else None}
 
 

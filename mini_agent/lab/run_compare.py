@@ -171,6 +171,8 @@ def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
         write([f"{number_of(len(results), 'session')}, estimator {plan.estimator}",
                "(at a window those count that outgrow it and have "
                f"{number_of(MIN_CALLS, 'call')} or more)"])
+        write(f"  note: {result['session']}: {number_of(result['unreadable'], 'line')} could not "
+              "be read" for result in results if result["unreadable"])
         write(summary_table(summary, columns))
         write(fact_lines(results))
     else:  # one session, or none that has enough for a mean
