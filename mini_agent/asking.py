@@ -8,7 +8,7 @@ refuses for its length is made smaller and sent once more; with a live endpoint
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from .errors import EmptyReplyError, PromptTooLongError
@@ -54,12 +54,21 @@ class Window(Protocol):
         """A smaller request, once. Raises `error` where nothing can be made smaller."""
 
 
+Pay = Callable[[int], None]  # hears the tokens of a request before it is sent; may raise
+
+
+def free(_: int) -> None:
+    """Nobody counts."""
+
+
 class Asking:
-    """A model with the tracer, and perhaps the window, through which it is asked."""
+    """A model with the tracer, and perhaps the window, through which it is asked. `pay` hears
+    of each request of a window, and can end the run with a `ModelError`."""
 
     def __init__(self, model: Model, tracer: Tracer, window: Window | None = None,
-                 texts: Texts = Texts()) -> None:
+                 texts: Texts = Texts(), pay: Pay = free) -> None:
         self.model, self.tracer, self.window, self.texts = model, tracer, window, texts
+        self.pay = pay
 
     def ask(self, history: Sequence[Message], step: int,
             tools: Sequence[dict[str, Any]]) -> Reply:
@@ -75,6 +84,8 @@ class Asking:
 
     def _send(self, request: Sequence[Message], step: int,
               tools: Sequence[dict[str, Any]]) -> Reply:
+        if self.window is not None:
+            self.pay(self.window.predicted)
         self.tracer.event("model_call", step=step, messages=len(request), **self._size())
         sent = tools if self.window is None else self.window.declared(tools)
         reply = self.model.complete(request, sent)

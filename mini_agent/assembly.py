@@ -20,7 +20,7 @@ from .compression.pins import Pin
 from .compression.policies import tools_of
 from .compression.state import WindowState
 from .compression.store import MemoryShelf, RunShelf
-from .compression.token_limit import Purse, TokenLimit
+from .compression.token_limit import Purse
 from .compression.tools import reading_tools
 from .compression.window import ContextWindow
 from .governance import Governance
@@ -96,7 +96,7 @@ class Kit:
         self.model = WaitingModel(setup.model, setup.interrupts)
         self.shelf = MemoryShelf() if folder is None else RunShelf(folder)
         self.window: ContextWindow | None = None
-        self.purse = Purse(setup.grant.tokens)
+        self.purse = Purse(setup.grant.tokens, texts)
 
     def tools(self, governance: Governance | None, started: int = 0) -> WaitingTools:
         """The tools: its own, those that the texts of its policy speak of, and the others'.
@@ -134,11 +134,9 @@ class Kit:
 
     def agent(self, tools: WaitingTools) -> Agent:
         """The agent itself, under the window if there is one."""
-        grant, window = self.setup.grant, self.window
-        limited = window if window is None or self.purse.limit is None else (
-            TokenLimit(window, self.purse, self.texts))
-        return Agent(self.model, tools, self.tracer, window=limited, texts=self.texts,
-                     max_steps=grant.steps, history=self.history, incoming=self.setup.incoming)
+        return Agent(self.model, tools, self.tracer, window=self.window, pay=self.purse.pay,
+                     texts=self.texts, max_steps=self.setup.grant.steps, history=self.history,
+                     incoming=self.setup.incoming)
 
     def _window_tools(self, governance: Governance | None) -> list[Tool]:
         """The tools over history, shelf and window that a policy needs."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .asking import Asking, Window
+from .asking import Asking, Pay, Window, free
 from .errors import ContextOverflowError, ModelError, ToolError, TraceError
 from .messages import Call, Message, assistant, open_calls, system, user
 from .models.base import Model
@@ -41,11 +41,11 @@ class Agent:
     """One session. Others may read its `history`; `incoming` gives what the user has said since."""
 
     def __init__(self, model: Model, tools: Tools, tracer: Tracer, *,
-                 window: Window | None = None, texts: Texts = Texts(),
+                 window: Window | None = None, pay: Pay = free, texts: Texts = Texts(),
                  max_steps: int = MAX_STEPS, history: list[Message] | None = None,
                  incoming: Callable[[], Iterable[str]] = tuple) -> None:
         self.tools, self.tracer, self.texts, self.max_steps = tools, tracer, texts, max_steps
-        self.asking = Asking(model, tracer, window, texts)
+        self.asking = Asking(model, tracer, window, texts, pay)
         self.history = [] if history is None else history
         self.step, self.incoming = 0, incoming
 

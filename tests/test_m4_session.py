@@ -12,8 +12,10 @@ from typing import Any
 
 from mini_agent.assembly import Grant, Kit, Setup
 from mini_agent.errors import TaskFileError
+from mini_agent.governance import govern
 from mini_agent.messages import Message, call, pairing_faults
 from mini_agent.models.scripted import ScriptedModel
+from mini_agent.runner import run_task
 from mini_agent.subagents.orders import ChildLimits
 from mini_agent.subagents.trails import sent_by_family
 from mini_agent.tasks import load_task
@@ -231,6 +233,30 @@ class EndingTest(NurseryTest):
             with self.subTest(status + words):
                 self.assertEqual(status, ended)
                 self.assertIn(words, content)
+
+    def test_a_request_is_paid_for_before_it_is_sent(self) -> None:
+        """One that costs too much is neither sent nor recorded; the tokens of all others are."""
+        look = {"tool_calls": [{"name": "list_files", "arguments": {}}]}
+        (self.folder / "task.json").write_text(json.dumps({
+            "system": "s", "task": "t", "window": 30_000, "replies": [look, look, END]}), "utf-8")
+        task = load_task(self.folder / "task.json")
+
+        def sent(limit: int | None) -> tuple[str, list[int], str]:
+            records: list[Record] = []
+            outcome = run_task(task, Setup(self.workspace, task.model(), Grant(tokens=limit),
+                                           [records.append]), govern(task, "", None))
+            return outcome.reason, [payload["tokens"] for payload in payloads(
+                records, "model_call")], outcome.detail
+
+        reason, costs, _ = sent(None)
+        self.assertEqual(("final_answer", 3), (reason, len(costs)))
+        self.assertEqual(("final_answer", costs, ""), sent(sum(costs)))
+        for number in range(3):
+            before, limit = sum(costs[:number]), sum(costs[:number + 1]) - 1
+            reason, told, detail = sent(limit)
+            self.assertEqual(("token_limit", costs[:number]), (reason, told))
+            self.assertIn(f"{before} tokens are sent, and {costs[number]} more are over the limit "
+                          f"of {limit} in all", detail)
 
     def test_a_chinese_parent_is_told_in_chinese_why_a_child_ended(self) -> None:
         """The whole result, but for names, numbers and codes."""

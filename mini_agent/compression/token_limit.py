@@ -7,14 +7,10 @@ them all), and what children have sent (`subagents/crew.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from ..errors import BudgetSpentError, PromptTooLongError
-from ..messages import Message
+from ..errors import BudgetSpentError
 from ..texts import Texts
-from .window import ContextWindow
 
 
 @dataclass
@@ -23,7 +19,16 @@ class Purse:
     number. What children at work have been given is `spent` until it comes back."""
 
     limit: int | None = None
+    texts: Texts = Texts()
     spent: int = 0
+
+    def pay(self, cost: int) -> None:
+        """Count a request before it is sent. Raises `BudgetSpentError` where it costs too much."""
+        if self.limit is not None and self.spent + cost > self.limit:
+            raise BudgetSpentError(
+                self.texts("end_budget", sent=self.spent, more=cost, limit=self.limit),
+                place=self.texts("end_budget_place"), value=cost)
+        self.spent += cost
 
     def share(self, most: int, children: int) -> int:
         """What each of some children may be given, at most `most`: an equal part of what is
@@ -31,31 +36,3 @@ class Purse:
         if self.limit is None:
             return most
         return min(most, (self.limit - self.spent) // (children + 1))
-
-
-class TokenLimit:
-    """A window that sends no more than is in a purse, as it counts tokens."""
-
-    def __init__(self, window: ContextWindow, purse: Purse, texts: Texts) -> None:
-        self._window, self._purse, self._texts = window, purse, texts
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._window, name)  # in all else it behaves as that window
-
-    def before_model_call(self, history: Sequence[Message], step: int) -> list[Message]:
-        """The messages to send at `step`. Raises `BudgetSpentError` where they cost too much."""
-        return self._paid(self._window.before_model_call(history, step))
-
-    def after_refusal(self, history: Sequence[Message], step: int,
-                      error: PromptTooLongError) -> list[Message]:
-        """A smaller request after a refusal, which has cost nothing."""
-        return self._paid(self._window.after_refusal(history, step, error))
-
-    def _paid(self, request: list[Message]) -> list[Message]:
-        cost, purse = self._window.predicted, self._purse
-        if purse.limit is not None and purse.spent + cost > purse.limit:
-            raise BudgetSpentError(
-                self._texts("end_budget", sent=purse.spent, more=cost, limit=purse.limit),
-                place=self._texts("end_budget_place"), value=cost)
-        purse.spent += cost
-        return request
