@@ -352,6 +352,17 @@ class ShowTest(unittest.TestCase):
         self.assertIn(f" messages, {sent} tokens\n", shown.splitlines(keepends=True)[0])
         self.assertIn("tool_result_clipping (threshold): ", shown)
 
+    def test_steps_that_do_not_fit_are_marked(self):
+        """As many as `compare` counts over the window; without a policy there is none."""
+        log = SAMPLES / "lesson.jsonl"
+        asked = (log, "--policy", "none", "--window", "1800")
+        row, = json.loads(mini_agent("compare", *asked, "--json")[1])
+        rows = [line for line in mini_agent("show", *asked)[1].splitlines()
+                if "over the window" in line]
+        self.assertEqual((3, 3), (row["over_window_steps"], len(rows)))
+        self.assertTrue(all(int(line.split()[1]) > 1800 for line in rows), rows)
+        self.assertNotIn("over the window", mini_agent("show", SAMPLES / "rename.json")[1])
+
     def test_a_file_of_several_sessions_is_shown_by_name(self):
         """Only those that have the step need it."""
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))

@@ -43,7 +43,7 @@ def _add_show(commands: Any) -> None:
 def _add_replay(parser: argparse.ArgumentParser) -> None:
     """The options of a command that may replay the session first."""
     parser.add_argument("--policy", default="", metavar="NAME",
-                        help="replay the session under this policy first")
+                        help="replay the session under this policy, or JSON file, first")
     parser.add_argument("--window", metavar="N", default="32k",
                         help="the window of the replay (default: %(default)s)")
     parser.add_argument("--workspace", default="", metavar="DIR",
@@ -99,11 +99,11 @@ def _add_compare(commands: Any) -> None:
     parser.add_argument("sessions", nargs="*", metavar="SESSION",
                         help="a log of any known agent, a trace, a task file, or a folder")
     parser.add_argument("--policy", metavar="A,B", default="",
-                        help="policies (default: all; see mini-agent policies)")
+                        help="names or JSON files (default: all policies; see mini-agent policies)")
     parser.add_argument("--window", metavar="N,M", default="32k",
                         help="windows in tokens, 32k for 32000, 1m for a million (default: %(default)s)")
     parser.add_argument("--estimator", default="runs", metavar="NAME",
-                        help="what counts the tokens (default: %(default)s)")
+                        help="what counts the tokens (default: %(default)s; see mini-agent tokens)")
     parser.add_argument("--price", default="", metavar="IN,CACHED,OUT",
                         help="prices of a million tokens each; then there is a bill, and it decides")
     parser.add_argument("--fact", action="append", default=[], metavar="TEXT",

@@ -73,9 +73,11 @@ def show_steps(path: str, policy: str, window: str, workspace: str) -> Iterator[
         yield "step  sent        what happened"
         for taken, view in views(steps):
             sent = f"{view.tokens} ({len(view)})"
+            over = policy and view.tokens > window_tokens(window)
             yield from _row(f"{taken.step:>4}  {sent:<12}",
                             [*("the recorded agent compressed its own context",) * taken.host,
-                             *(_told(record["payload"]) for record in taken.changes)])
+                             *(_told(record["payload"]) for record in taken.changes),
+                             *("over the window: it would not have been answered",) * bool(over)])
 
 
 def show_step(path: str, step: int | None, diff: bool, policy: str = "", window: str = "32k",
