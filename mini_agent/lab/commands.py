@@ -1,4 +1,4 @@
-"""Milestone 6: the lab's commands on the command line.
+"""Milestone 6: the lab's commands on the command line; `show` and `why` are in `looking.py`.
 
 Here are their options and examples; what they do is imported when they are run, so
 that the other commands start fast.
@@ -14,82 +14,13 @@ from typing import Any
 
 from ..errors import DONE, FAILED, WRONG_USE, UsageError
 from ..subcommands import add_command, add_plain
-
-SHOWN = 30  # blanks before what goes on of a row of `show`
+from .looking import add_show, add_why
 
 
 def add_commands(commands: Any) -> None:
     """All commands of the lab."""
-    for add in (_add_show, _add_compare, _add_why, _add_check, _add_convert):
+    for add in (add_show, _add_compare, add_why, _add_check, _add_convert):
         add(commands)
-
-
-def _add_show(commands: Any) -> None:
-    parser = add_command(commands, "show", "show the steps of a trace, or what was sent at one",
-                         "traces/reference/m3-trace.jsonl --step 4 --diff", _show)
-    parser.add_argument("trace", metavar="TRACE",
-                        help="a trace (TRACE#2 is its sub-agent 2), or a session of another agent")
-    parser.add_argument("--step", type=int, metavar="N", help="all that was sent at this step")
-    parser.add_argument("--diff", action="store_true",
-                        help="only what changed since the step before")
-    parser.add_argument("--message", type=int, metavar="N",
-                        help="message #N as it was said, whatever was sent of it")
-    parser.add_argument("--json", action="store_true",
-                        help="print what was sent at the step, or at each, one a line, as JSON")
-    add_plain(parser)
-    _add_replay(parser)
-
-
-def _add_replay(parser: argparse.ArgumentParser) -> None:
-    """The options of a command that may replay the session first."""
-    parser.add_argument("--policy", default="", metavar="NAME",
-                        help="replay the session under this policy, or JSON file, first")
-    parser.add_argument("--window", metavar="N", default="32k",
-                        help="the window of the replay (default: %(default)s)")
-    parser.add_argument("--workspace", default="", metavar="DIR",
-                        help="run a task file in a copy of it (default: in an empty folder, "
-                        "without commands)")
-
-
-def _show(options: argparse.Namespace) -> int:
-    from ..columns import write_rows
-    from ..hostile import escaped
-    from ..subagents.trails import find_trace
-    from ..trace import read_trace
-    from .look import is_trace
-    from .show import (
-        messages_at, show_message, show_step, show_steps, show_trace, step_objects)
-
-    replayed = options.policy, options.window, options.workspace
-    if options.json and options.diff:
-        raise UsageError("--json and --diff contradict each other", place="--diff",
-                         remedy="give one of them")
-    if options.message is not None and (options.diff or options.step is not None):
-        raise UsageError("a message is of no step", place="--message", value=options.message,
-                         remedy="give it without --step and --diff")
-    if options.message is not None:
-        asked = options.trace, options.message, options.workspace
-        for line in map(escaped, show_message(*asked)) if not options.json else (
-                json.dumps(said, ensure_ascii=False) for _, said in messages_at(*asked)):
-            print(line)
-        return DONE
-    if options.json:
-        for sent in step_objects(options.trace, options.step, *replayed):
-            print(json.dumps(sent, ensure_ascii=False))
-        return DONE
-    if options.step is not None or options.diff:  # to the letter: nothing is broken there
-        for line in show_step(options.trace, options.step, options.diff, *replayed):
-            print(escaped(line))
-        return DONE
-    if options.policy or not is_trace(str(find_trace(options.trace))):
-        lines = show_steps(options.trace, *replayed)
-    else:
-        trace = read_trace(find_trace(options.trace))
-        if trace.warning:
-            print(f"mini-agent: {escaped(trace.warning)}", file=sys.stderr)
-        lines = show_trace(trace, options.trace)
-    write_rows(lines, sys.stdout, SHOWN, options.plain)
-    return DONE
 
 
 def _add_compare(commands: Any) -> None:
@@ -139,48 +70,6 @@ def _compare(options: argparse.Namespace) -> int:
     from .run_compare import run
 
     return run(options, sys.stdout, sys.stderr)
-
-
-def _add_why(commands: Any) -> None:
-    parser = add_command(commands, "why", "when could the model see a text, and what took it away",
-                         'traces/m3-trace.jsonl "N170"', _why)
-    parser.add_argument("trace", metavar="TRACE", help="a trace, or a session of another agent")
-    parser.add_argument("text", metavar="TEXT", help="words, exactly as they stood in a message")
-    _add_replay(parser)
-    parser.add_argument("--json", action="store_true", help="print all that is known as JSON")
-    add_plain(parser)
-
-
-def _why(options: argparse.Namespace) -> int:
-    from ..columns import write_rows
-    from ..hostile import escaped
-    from .look import steps_at, unread_at
-    from .why import explain, why_lines
-
-    if not options.text:
-        raise UsageError("an empty text is everywhere", place="TEXT",
-                         remedy="give the text that the model should have known")
-    found = False
-    for at, (name, steps, history) in enumerate(steps_at(
-            options.trace, options.policy, options.window, options.workspace)):
-        explained = explain(options.text, steps, history)
-        seen = explained["entered"] or explained["seen"]
-        if at and not seen:
-            continue  # one of many sessions, and not the one that was asked for
-        found = found or bool(seen)
-        if options.json:
-            print(json.dumps({"session": name, **explained}, ensure_ascii=False))
-            continue
-        print(f"{escaped(name)}: {options.text!r}")
-        write_rows((f"  {line}" for line in why_lines(explained)), sys.stdout, 12, options.plain)
-        number = name.rpartition("#")[2]
-        if at and number.isdecimal() and explained["entered"]:  # a sub-agent: who sent it can ask for it
-            write_rows([f"  above     read_child(child={number}, message="
-                        f"{explained['entered'][-1]['message']}) gives it to the parent"],
-                       sys.stdout, 12, options.plain)
-    if not found and not options.json and (unread := unread_at(options.trace)):
-        write_rows([f"  unread    not part of the session: {unread}"], sys.stdout, 12, options.plain)
-    return DONE if found else FAILED
 
 
 def _add_check(commands: Any) -> None:

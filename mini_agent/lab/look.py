@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from ..columns import number_of
 from ..compression.budget import window_tokens
@@ -25,8 +26,16 @@ FIRST = 1 << 24  # bytes of a first line that are read
 Looked = tuple[str, Sequence[Taken], Sequence[Message]]
 
 
-def steps_at(path: str, policy: str = "", window: str = "32k",
-             workspace: str = "", below: bool = True) -> Iterator[Looked]:
+class Wanted(NamedTuple):
+    """How a session is to be replayed: under which policy ("": as it was recorded), at which
+    window (as a person types it), a task file in a copy of which workspace."""
+
+    policy: str = ""
+    window: str = "32k"
+    workspace: str = ""
+
+
+def steps_at(path: str, wanted: Wanted = Wanted(), below: bool = True) -> Iterator[Looked]:
     """(name, steps, history) of each session in a file, and those `below` a trace.
 
     A trace shows what its run sent; with a policy, and for any other log, the session
@@ -34,6 +43,7 @@ def steps_at(path: str, policy: str = "", window: str = "32k",
     recorded agent had compressed itself).
     """
     name, path = Path(path).name, str(find_trace(path))
+    policy, window, workspace = wanted
     if not policy and is_trace(path):
         for number, place in islice(family_of(Path(path)), None if below else 1):
             trace = read_trace(place)

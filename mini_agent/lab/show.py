@@ -20,7 +20,7 @@ from ..messages import Message, arguments_text, calls_of
 from ..rhythm import number_ranges, rows
 from ..trace import Trace
 from .happened import happened
-from .look import steps_at
+from .look import Wanted, steps_at
 from .steps import Taken, views
 
 INDENT = "    "
@@ -65,43 +65,45 @@ def _row(start: str, told: Sequence[str]) -> Iterator[str]:
         yield f"{start if at == 0 else ' ' * len(start)}{change}".rstrip()
 
 
-def show_steps(path: str, policy: str, window: str, workspace: str) -> Iterator[str]:
+def show_steps(path: str, wanted: Wanted) -> Iterator[str]:
     """The lines about a session that is replayed: one row per step, with its changes."""
-    for name, steps, _ in steps_at(path, policy, window, workspace, below=False):
-        under = f"under {policy} at {window_tokens(window)}" if policy else "as it was recorded"
+    window = window_tokens(wanted.window) if wanted.policy else None
+    under = "as it was recorded" if window is None else f"under {wanted.policy} at {window}"
+    for name, steps, _ in steps_at(path, wanted, below=False):
         yield f"{name} {under}"
         yield "step  sent        what happened"
         for taken, view in views(steps):
+            told = [_told(record["payload"]) for record in taken.changes]
+            if taken.host:
+                told.insert(0, "the recorded agent compressed its own context")
+            if window is not None and view.tokens > window:
+                told.append("over the window: it would not have been answered")
             sent = f"{view.tokens} ({len(view)})"
-            over = policy and view.tokens > window_tokens(window)
-            yield from _row(f"{taken.step:>4}  {sent:<12}",
-                            [*("the recorded agent compressed its own context",) * taken.host,
-                             *(_told(record["payload"]) for record in taken.changes),
-                             *("over the window: it would not have been answered",) * bool(over)])
+            yield from _row(f"{taken.step:>4}  {sent:<12}", told)
 
 
-def show_step(path: str, step: int | None, diff: bool, policy: str = "", window: str = "32k",
-              workspace: str = "") -> Iterator[str]:
+def show_step(path: str, step: int | None, diff: bool,
+              wanted: Wanted = Wanted()) -> Iterator[str]:
     """The lines about one step, or with `diff` about what each step changed.
 
     A trace shows what its run sent; with a policy, and for any other log, the session is
     replayed first. Raises `UsageError` where no session of the file has such a step.
     """
-    found = _found(path, step, policy, window, workspace)
+    found = _found(path, step, wanted)
     for name, steps in found:
         if len(found) > 1:
             yield f"{name}:"
         yield from _lines(steps, step, diff)
 
 
-def step_objects(path: str, step: int | None, policy: str = "", window: str = "32k",
-                 workspace: str = "") -> Iterator[dict[str, Any]]:
+def step_objects(path: str, step: int | None,
+                 wanted: Wanted = Wanted()) -> Iterator[dict[str, Any]]:
     """What was sent at one step, or at each: the messages as they are, and for each what it
     stands for, how, and its tokens; before that the changes of the step, as recorded.
 
     Raises what `show_step` raises.
     """
-    for name, steps in _found(path, step, policy, window, workspace):
+    for name, steps in _found(path, step, wanted):
         for taken, view in views(steps):
             if step is None or taken.step == step:
                 yield {"session": name, "step": taken.step, "tokens": view.tokens,
@@ -114,7 +116,7 @@ def messages_at(path: str, index: int, workspace: str = "") -> list[tuple[str, M
     """(name, message) of each session of a file that has a message with this number: as it
     was said, whatever was sent of it. Raises `UsageError` where none has."""
     found = [(name, history) for name, _, history in steps_at(
-        path, workspace=workspace, below=False)]
+        path, Wanted(workspace=workspace), below=False)]
     last = max(len(history) for _, history in found) - 1
     if not 0 <= index <= last:
         raise UsageError(f"there is no message {index}", place=path, value=index,
@@ -130,11 +132,9 @@ def show_message(path: str, index: int, workspace: str = "") -> Iterator[str]:
         yield from _said(message)
 
 
-def _found(path: str, step: int | None, policy: str, window: str,
-           workspace: str) -> list[tuple[str, Sequence[Taken]]]:
+def _found(path: str, step: int | None, wanted: Wanted) -> list[tuple[str, Sequence[Taken]]]:
     """(name, steps) of each session of a file, of which one at least has this step."""
-    found = [(name, steps) for name, steps, _ in steps_at(path, policy, window, workspace,
-                                                          below=False)]
+    found = [(name, steps) for name, steps, _ in steps_at(path, wanted, below=False)]
     taken = [one.step for _, steps in found for one in steps]
     if step is not None and step not in taken:
         raise UsageError(f"there is no step {step}", place=path, value=step,

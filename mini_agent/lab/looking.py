@@ -1,0 +1,156 @@
+"""Milestone 6: `show` and `why`: looking at one session, from the command line.
+
+Here are their options and examples; what they do is imported when they are run, so
+that the other commands start fast.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DONE, FAILED, UsageError
+from ..subcommands import add_command, add_plain
+
+if TYPE_CHECKING:
+    from .look import Wanted
+
+SHOWN, WHY = 30, 12  # blanks before what goes on of a row of each
+
+
+def add_show(commands: Any) -> None:
+    """The command `show`."""
+    parser = add_command(commands, "show", "show the steps of a trace, or what was sent at one",
+                         "traces/reference/m3-trace.jsonl --step 4 --diff", _show)
+    parser.add_argument("trace", metavar="TRACE",
+                        help="a trace (TRACE#2 is its sub-agent 2), or a session of another agent")
+    parser.add_argument("--step", type=int, metavar="N", help="all that was sent at this step")
+    parser.add_argument("--diff", action="store_true",
+                        help="only what changed since the step before")
+    parser.add_argument("--message", type=int, metavar="N",
+                        help="message #N as it was said, whatever was sent of it")
+    parser.add_argument("--json", action="store_true",
+                        help="print what was sent at the step, or at each, one a line, as JSON")
+    add_plain(parser)
+    _add_replay(parser)
+
+
+def _add_replay(parser: argparse.ArgumentParser) -> None:
+    """The options of a command that may replay the session first."""
+    parser.add_argument("--policy", default="", metavar="NAME",
+                        help="replay the session under this policy, or JSON file, first")
+    parser.add_argument("--window", metavar="N", default="32k",
+                        help="the window of the replay (default: %(default)s)")
+    parser.add_argument("--workspace", default="", metavar="DIR",
+                        help="run a task file in a copy of it (default: in an empty folder, "
+                        "without commands)")
+
+
+def _wanted(options: argparse.Namespace) -> Wanted:
+    """What the options of `_add_replay` say."""
+    from .look import Wanted
+
+    return Wanted(options.policy, options.window, options.workspace)
+
+
+def _show(options: argparse.Namespace) -> int:
+    from ..columns import write_rows
+    from ..hostile import escaped
+
+    if options.json and options.diff:
+        raise UsageError("--json and --diff contradict each other", place="--diff",
+                         remedy="give one of them")
+    if options.message is not None and (options.diff or options.step is not None):
+        raise UsageError("a message is of no step", place="--message", value=options.message,
+                         remedy="give it without --step and --diff")
+    if options.json:
+        for value in _shown_objects(options):
+            print(json.dumps(value, ensure_ascii=False))
+    elif options.message is not None or options.step is not None or options.diff:
+        for line in _shown_lines(options):  # to the letter: nothing is broken there
+            print(escaped(line))
+    else:
+        write_rows(_shown_rows(options), sys.stdout, SHOWN, options.plain)
+    return DONE
+
+
+def _shown_objects(options: argparse.Namespace) -> Iterable[Any]:
+    """A message, or what was sent at a step or at each."""
+    from .show import messages_at, step_objects
+
+    if options.message is not None:
+        return [said for _, said in messages_at(options.trace, options.message,
+                                                options.workspace)]
+    return step_objects(options.trace, options.step, _wanted(options))
+
+
+def _shown_lines(options: argparse.Namespace) -> Iterable[str]:
+    """The same for people; or only what changed."""
+    from .show import show_message, show_step
+
+    if options.message is not None:
+        return show_message(options.trace, options.message, options.workspace)
+    return show_step(options.trace, options.step, options.diff, _wanted(options))
+
+
+def _shown_rows(options: argparse.Namespace) -> Iterable[str]:
+    """A row a step."""
+    from ..hostile import escaped
+    from ..subagents.trails import find_trace
+    from ..trace import read_trace
+    from .look import is_trace
+    from .show import show_steps, show_trace
+
+    path = find_trace(options.trace)
+    if options.policy or not is_trace(str(path)):
+        return show_steps(options.trace, _wanted(options))
+    trace = read_trace(path)
+    if trace.warning:
+        print(f"mini-agent: {escaped(trace.warning)}", file=sys.stderr)
+    return show_trace(trace, options.trace)
+
+
+def add_why(commands: Any) -> None:
+    """The command `why`."""
+    parser = add_command(commands, "why", "when could the model see a text, and what took it away",
+                         'traces/m3-trace.jsonl "N170"', _why)
+    parser.add_argument("trace", metavar="TRACE", help="a trace, or a session of another agent")
+    parser.add_argument("text", metavar="TEXT", help="words, exactly as they stood in a message")
+    _add_replay(parser)
+    parser.add_argument("--json", action="store_true", help="print all that is known as JSON")
+    add_plain(parser)
+
+
+def _why(options: argparse.Namespace) -> int:
+    from ..columns import write_rows
+    from ..hostile import escaped
+    from .look import steps_at, unread_at
+    from .why import explain, why_lines
+
+    if not options.text:
+        raise UsageError("an empty text is everywhere", place="TEXT",
+                         remedy="give the text that the model should have known")
+    write = partial(write_rows, stream=sys.stdout, indent=WHY, plain=options.plain)
+    found = False
+    for at, (name, steps, history) in enumerate(steps_at(options.trace, _wanted(options))):
+        explained = explain(options.text, steps, history)
+        seen = explained["entered"] or explained["seen"]
+        if at and not seen:
+            continue  # one of many sessions, and not the one that was asked for
+        found = found or bool(seen)
+        if options.json:
+            print(json.dumps({"session": name, **explained}, ensure_ascii=False))
+            continue
+        print(f"{escaped(name)}: {options.text!r}")
+        write(f"  {line}" for line in why_lines(explained))
+        number = name.rpartition("#")[2]
+        if at and number.isdecimal() and explained["entered"]:  # a sub-agent's: its parent can ask
+            write([f"  above     read_child(child={number}, message="
+                   f"{explained['entered'][-1]['message']}) gives it to the parent"])
+    if not found and not options.json and (unread := unread_at(options.trace)):
+        write([f"  unread    not part of the session: {unread}"])
+    return DONE if found else FAILED
