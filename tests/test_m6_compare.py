@@ -126,7 +126,10 @@ class OutputTest(unittest.TestCase):
         for number in (1, 2):
             (folder / str(number)).write_text(
                 mini_agent(*CALL, *paid, "--shard", f"{number}/2")[1], encoding="utf-8")
-        self.assertEqual(many, mini_agent("compare", "--merge", folder / "1", folder / "2")[1])
+        merge = ("compare", "--merge", folder / "1", folder / "2")
+        self.assertEqual([many, many], [mini_agent(*merge)[1], mini_agent(*merge, *paid)[1]])
+        status, out, err = mini_agent(*merge, "--price", "1,1,1")
+        self.assertEqual((2, "", 1), (status, out, err.count("\n")))
 
     def test_without_evidence_its_columns_are_empty(self):
         """And everything else is the same."""

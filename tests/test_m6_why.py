@@ -159,10 +159,10 @@ class WhyTest(unittest.TestCase):
         """Capitals, blanks, a broken line, the JSON in which `show` prints a call."""
         history = [user("go"), assistant("", [call("a", "read", {"path": 'say "hi".txt', "end": 7})]),
                    tool_result("a", "read", "The Code\nis (x+y)*2,\n用户登\n录失败")]
-        for text, nearly in (("the code is", {"message": 2, "words": "The Code\nis"}),
-                             ("(X + Y) * 2", {"message": 2, "words": "(x+y)*2"}),
-                             ("用户登录", {"message": 2, "words": "用户登\n录"}),
-                             (r'read {"path": "say \"hi\".txt"', {"message": 1, "words": ""})):
+        for text, nearly in (("the code is", {"message": 2, "where": "text", "words": "The Code\nis"}),
+                             ("(X + Y) * 2", {"message": 2, "where": "text", "words": "(x+y)*2"}),
+                             ("用户登录", {"message": 2, "where": "text", "words": "用户登\n录"}),
+                             (r'read {"path": "say \"hi\".txt"', {"message": 1, "where": "call", "words": ""})):
             with self.subTest(text):
                 found = explain(text, [], history)
                 self.assertEqual(([], [nearly]), (found["entered"], found["nearly"]))
@@ -170,6 +170,9 @@ class WhyTest(unittest.TestCase):
         self.assertEqual(["nearly    message #2 has 'The Code is'"],
                          list(why_lines(explain("the code is", [], history)))[1:])
         self.assertEqual([], explain("The Code", [], history)["nearly"])
+        thought = [user("go"), assistant("on", (), {"anthropic": [{"thinking": "I guess 7"}]})]
+        self.assertEqual("nearly    message #1 has it in its thinking",
+                         list(why_lines(explain("I guess", [], thought)))[1])
 
     def test_a_log_that_its_own_agent_has_compressed_says_so(self):
         """Replayed whole, it shows what the model may not have had; so does the trace of it."""

@@ -52,6 +52,9 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     if options.shard:
         out.write(share_text(options.shard, *done))
         return INTERRUPTED if done.interrupted else DONE
+    if options.price not in ("", done.plan.price):
+        raise UsageError("these shares have no such prices", place="--price", value=options.price,
+                         remedy="give --price to the calls with --shard")
     if options.html and not done.plan.page:
         raise UsageError("these shares have nothing for a page", place="--html",
                          remedy="give --html to the calls with --shard as well")

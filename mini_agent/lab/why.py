@@ -164,9 +164,9 @@ def _never_said(found: dict[str, Any]) -> Iterator[str]:
     """No message has it; where it nearly stands."""
     yield "it was never said in this session (capitals and blanks have to be as they were)"
     for place in found["nearly"][:SHOWN]:
-        words = (f"has {one_line(place['words'], ARGUMENT_CHARS)!r}" if place["words"]
-                 else "has it in a call, as JSON")
-        yield f"nearly    message #{place['message']} {words}"
+        words = {"text": repr(one_line(place["words"], ARGUMENT_CHARS)),
+                 "call": "it in a call, as JSON", "thinking": "it in its thinking"}
+        yield f"nearly    message #{place['message']} has {words[place['where']]}"
     if len(found["nearly"]) > SHOWN:
         yield f"          and {number_of(len(found['nearly']) - SHOWN, 'more message')}"
 
