@@ -94,6 +94,21 @@ class PiecesTests(unittest.TestCase):
                   "delta": {"type": "thinking_delta", "thinking": "\ude00"}})
         self.assertEqual("\U0001f600", made.reply().opaque["layout"][0][1]["thinking"])
 
+    def test_each_block_takes_in_what_belongs_to_it(self):
+        """Sealed reasoning is not added to; a first piece without a type is not lost."""
+        sealed = {"type": "redacted_thinking", "data": "x"}
+        made = Messages().assembly()
+        made.add({"type": "content_block_start", "index": 0, "content_block": sealed})
+        made.add({"type": "content_block_delta", "index": 0,
+                  "delta": {"type": "text_delta", "text": "stray"}})
+        self.assertEqual([["block", sealed]], made.reply().opaque["layout"])
+        with self.assertRaises(KeyError):  # which is a broken answer
+            made.add({"type": "content_block_delta", "index": 7, "delta": {"type": "other"}})
+        made = ChatCompletions().assembly()
+        for text in "ab":
+            made.add({"choices": [{"delta": {"reasoning_details": [{"index": None, "text": text}]}}]})
+        self.assertEqual([{"index": None, "text": "ab"}], made.reply().opaque["reasoning_details"])
+
     def test_many_calls_are_told_apart_without_comparing_each_with_all(self):
         """Each piece finds its call by its index, and doubles are found by what they say."""
         made = ChatCompletions().assembly()

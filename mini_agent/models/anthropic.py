@@ -21,6 +21,7 @@ OFFICIAL = "api.anthropic.com"
 CUT = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refusal"}
 DELTAS = {"text_delta": "text", "input_json_delta": "partial_json",
           "thinking_delta": "thinking", "signature_delta": "signature"}
+IN_PIECES = {"text": ("text",), "tool_use": ("partial_json",), "thinking": ("thinking", "signature")}
 CACHE = {"cache_control": {"type": "ephemeral"}}
 Block = dict[str, Any]
 
@@ -176,16 +177,17 @@ class _Assembly:
         return joined(self._pieces[index].get("text", ()))  # what is no text fails here
 
     def _delta(self, index: int, delta: dict[str, Any]) -> str:
-        key = DELTAS.get(delta["type"])
+        pieces, key = self._pieces[index], DELTAS.get(delta["type"])
         if key is None:
             return ""
-        self._pieces[index].setdefault(key, []).append(delta[key])
+        pieces.setdefault(key, []).append(delta[key])
         return str(delta[key]) if key == "text" else ""
 
     def _whole(self, index: int) -> Block:
-        """A block with what came of it in pieces."""
-        return self._blocks[index] | {
-            key: joined(pieces) for key, pieces in self._pieces.get(index, {}).items()}
+        """A block with what came of it in pieces: of each kind only what belongs to it."""
+        block, pieces = self._blocks[index], self._pieces.get(index, {})
+        return block | {key: joined(pieces[key]) for key in IN_PIECES.get(str(block.get("type")), ())
+                        if key in pieces}
 
     def reply(self) -> Reply:
         """The answer. Reasoning with a signature is opaque, the rest of it dropped."""
