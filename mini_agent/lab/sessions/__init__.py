@@ -61,7 +61,8 @@ def open_sessions(path: str | Path,
     if reader is None:
         raise UsageError(f"no reader for this format: {_shape(document)}", place=str(path),
                          value=_shape(document),
-                         remedy="known are " + ", ".join(reader.name for reader in READERS))
+                         remedy="known are " + ", ".join(reader.name for reader in READERS)
+                         + "; a list of chat messages, or one a line, will do")
     found = run(str(path)) if run and isinstance(reader, TaskFile) else reader.read(document)
     sessions = [session for session in found if session.messages]
     if not sessions:
