@@ -57,18 +57,20 @@ def _pin(chat: Conversation, rest: str) -> None:
     kind, _, text = rest.partition(" ")
     if kind not in KINDS:
         kind, text = KINDS[0], rest
-    history = session.agent.history
-    found = [index for index, message in enumerate(history)
-             if (text.strip() in message["content"] if text.strip()
-                 else message["role"] == "user")]
+    text = text.strip()
+    history = list(enumerate(session.agent.history))
+    if text:
+        found = [index for index, message in history if text in message["content"]]
+    else:
+        found = [index for index, message in history if message["role"] == "user"]
     if not found:
         raise UsageError("no message has this text word for word", place="/pin", value=text,
                          remedy="say it first, then pin it")
-    refused = session.window.pin(Pin(found[-1], text.strip(), kind), session.step, "user")
+    refused = session.window.pin(Pin(found[-1], text, kind), session.step, "user")
     if refused:
         raise UsageError(refused, place="/pin", value=text, remedy="pin less")
-    chat.screen.tell(f"pinned as {kind}: a stretch of message #{found[-1]}" if text.strip()
-                     else f"pinned as {kind}: message #{found[-1]}")
+    part = "a stretch of " if text else ""
+    chat.screen.tell(f"pinned as {kind}: {part}message #{found[-1]}")
 
 
 def _stage(chat: Conversation, rest: str) -> None:

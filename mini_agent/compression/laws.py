@@ -124,11 +124,9 @@ def _gain(case: _Case) -> str:
 
 
 def _conservation(case: _Case) -> str:
-    change, had, protection = case.change, case.had, case.protection
+    change, had = case.change, case.had
     claimed = stood_for(entry for _, entry in change.inserts)
-    if any(entry.how == "verbatim" and (len(entry.stands_for) != 1 or entry.message
-                                        != protection.history[entry.stands_for[0]])
-           for _, entry in change.inserts):
+    if not all(_is_as_called(entry, case.protection.history) for _, entry in change.inserts):
         return "an entry is called verbatim and is not"
     if case.taken == claimed and len(had) == len(claimed) and not change.dropped:
         return ""  # the common case: each message is behind one entry, in the same order
@@ -141,6 +139,12 @@ def _conservation(case: _Case) -> str:
         return f"messages {sorted(told - had.difference(claimed))[:5]} are not dropped by it"
     lost = had.difference(claimed, told)
     return f"messages {sorted(lost)[:5]} would be lost without a word" if lost else ""
+
+
+def _is_as_called(entry: Entry, history: Sequence[Message]) -> bool:
+    """Whether an entry, if it is called verbatim, is one message of the history as it was."""
+    return entry.how != "verbatim" or (
+        len(entry.stands_for) == 1 and entry.message == history[entry.stands_for[0]])
 
 
 def _protection(case: _Case) -> str:

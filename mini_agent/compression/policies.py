@@ -17,7 +17,7 @@ from ..errors import UsageError
 from ..json_files import read_object
 from ..texts import Texts
 from ..tokens import ESTIMATORS
-from ..tools.schema import COUNT, OBJECT, TEXT, array_of, object_of, one_of, schema_faults
+from ..tools.schema import COUNT, OBJECT, TEXT, array_of, first_fault, object_of, one_of
 from .admission import Admission
 from .budget import FULL_WINDOW, Budget, make_budget, tokens_at
 from .catalogue import POLICIES
@@ -131,7 +131,7 @@ def read_policy(path: Path) -> Policy:
 
 def from_data(data: Mapping[str, Any], place: str) -> Policy:
     """A policy that is in no catalogue; a trace has its data, so that it can be made again."""
-    for _, wrong in schema_faults(SCHEMA, data, Texts()):
+    if wrong := first_fault(SCHEMA, data, Texts()):
         raise UsageError(wrong, place=place, value=data, remedy="see mini-agent policies --json")
     policy = make_policy({"source": place, "about": "", **data}, place)
     for trigger in (policy.trigger, policy.target, *(rung.trigger for rung in policy.ladder)):

@@ -13,7 +13,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -150,24 +150,24 @@ class RunShelf:
         with self._failing("store.sqlite"):
             import sqlite3  # only a run that has a store pays for it
             try:
-                make_private(self._folder)
-                no_link(self._store)
-                if not self._begun:
-                    self._store.unlink(missing_ok=True)
-                    self._begun = True
-                os.close(os.open(self._store, os.O_RDWR | os.O_CREAT, 0o600))  # nobody else's either
-                base = sqlite3.connect(self._store)
-                try:
-                    with base:
-                        _make_tables(base)
-                        _insert(base, self._owed)
-                        yield base
-                    self._owed = {}
-                finally:
-                    base.close()
+                self._make_file()
+                with closing(sqlite3.connect(self._store)) as base, base:
+                    _make_tables(base)
+                    _insert(base, self._owed)
+                    yield base
+                self._owed = {}
             except sqlite3.Error as error:
                 raise StrategyError(f"the store cannot be used ({error})", place="store.sqlite",
                                     remedy="free some space; what would have gone stays") from error
+
+    def _make_file(self) -> None:
+        """Make the file of the store, for its owner alone; what lay there before goes first."""
+        make_private(self._folder)
+        no_link(self._store)
+        if not self._begun:
+            self._store.unlink(missing_ok=True)
+            self._begun = True
+        os.close(os.open(self._store, os.O_RDWR | os.O_CREAT, 0o600))
 
     @contextmanager
     def _failing(self, place: str) -> Iterator[None]:

@@ -25,7 +25,7 @@ from ..models.scripted import ScriptedModel
 from ..runner import run_task
 from ..tasks import Task
 from ..texts import LANGUAGES, Texts
-from ..tools.schema import COUNT, OBJECT, TEXT, array_of, object_of, one_of, schema_faults
+from ..tools.schema import COUNT, OBJECT, TEXT, array_of, first_fault, object_of, one_of
 from ..trace import Record, TraceFile, trace_folder
 from .endings import Ending, Numbers, ending_of, written
 from .orders import NAME, ChildLimits
@@ -94,8 +94,7 @@ def read_request(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise UsageError("the request is no JSON", place="standard input", value=len(line),
                          remedy="this command is for mini-agent itself") from error
-    wrong = next((words for _, words in schema_faults(SCHEMA, value, Texts())), "")
-    if wrong:
+    if wrong := first_fault(SCHEMA, value, Texts()):
         raise UsageError(wrong, place="standard input",
                          remedy="this command is for mini-agent itself")
     request: dict[str, Any] = value

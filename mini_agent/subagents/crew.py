@@ -94,7 +94,7 @@ class Crew:
                 child.process.end()
             pool.shutdown(cancel_futures=True)
             for child in _children(plans):
-                if not child.told:
+                if not child.told:  # we were interrupted
                     self._end(child, Ending("killed"), step)
 
     def _globs(self) -> list[str]:
@@ -161,8 +161,8 @@ class Crew:
         child.told = True
         if self.purse.limit is not None:
             with suppress(MiniAgentError, OSError):  # what nobody can count counts as sent
-                self.purse.spent -= max(0, child.order.tokens - sent_by_family(
-                    child_trace(self.home.folder, child.number)))
+                sent = sent_by_family(child_trace(self.home.folder, child.number))
+                self.purse.spent -= max(0, child.order.tokens - sent)
         ending = counted(ending, self.home.folder, child.number)
         record_end(self.tracer, step, child.call["id"], child.number, ending)
         return ending

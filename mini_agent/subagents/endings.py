@@ -25,7 +25,7 @@ from ..hostile import one_line
 from ..loop import Outcome
 from ..messages import clean_json
 from ..texts import Texts
-from ..tools.schema import COUNT, TEXT, object_of, one_of, schema_faults
+from ..tools.schema import COUNT, TEXT, first_fault, object_of, one_of
 from ..trace import Record
 from .processes import Heard
 
@@ -106,8 +106,7 @@ def heard(said: Heard, seconds: float, texts: Texts) -> Ending:
         value = json.loads(said.line)
     except (ValueError, RecursionError):
         return Ending("crashed", detail=texts("child_no_json", size=len(said.line)))
-    wrong = next((words for _, words in schema_faults(_SCHEMA, value, texts)), "")
-    if wrong:
+    if wrong := first_fault(_SCHEMA, value, texts):
         return Ending("crashed", detail=one_line(texts("child_no_sense", fault=wrong),
                                                  DETAIL_CHARS))
     return _checked(clean_json(value), texts)

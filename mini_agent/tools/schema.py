@@ -87,6 +87,11 @@ def schema_faults(schema: Mapping[str, Any], value: Any, texts: Texts,
                            limit=schema["maximum"])
 
 
+def first_fault(schema: Mapping[str, Any], value: Any, texts: Texts) -> str:
+    """What is wrong first in a value, "" where nothing is."""
+    return next((words for _, words in schema_faults(schema, value, texts)), "")
+
+
 def _object_faults(schema: Mapping[str, Any], value: Mapping[str, Any], texts: Texts,
                    place: str) -> Iterator[tuple[str, str]]:
     """The faults of an object: missing, unknown, then those of each property."""
