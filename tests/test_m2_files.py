@@ -52,6 +52,19 @@ class ListTest(ToolCase):
                          "total 2 under . (left out: .git, __pycache__, out, passwd)\n"
                          "a  1 byte\nin  1 byte")
 
+    def test_a_walk_through_very_many_files_stops_and_says_so(self) -> None:
+        """Not where there are just as many as it takes."""
+        for name in "abc":
+            self.put(f"{name}/x", "x")
+        rows = "a/x  1 byte\nb/x  1 byte\nc/x  1 byte"
+        with (mock.patch("mini_agent.tools.workspace.MAX_FILES", 3),
+              mock.patch("mini_agent.tools.files.MAX_FILES", 3)):
+            self.assertEqual(self.ok("list_files"), f"total 3 under .\n{rows}")
+            self.put("d/x", "x")
+            self.put("e/x", "x")
+            stopped = f"total 3 under . (there are more files; it stopped after 3)\n{rows}"
+            self.assertEqual(self.ok("list_files"), stopped)
+
     def test_a_long_listing_is_paged(self) -> None:
         """The first line has the total and where to go on; pages put together are the whole."""
         for number in range(30):

@@ -154,6 +154,11 @@ class EndingTest(ToolCase):
                                   "that it had started")
         self.assertTrue(gone(int(pid)))
 
+    def test_a_call_that_names_no_time_has_that_of_the_tool(self) -> None:
+        """Without a limit it would never come back."""
+        with self.assertRaisesRegex(ToolError, "not finished after 0.1 s"):
+            RunCommand(self.workspace, timeout=.1)(command="sleep 30")
+
     def test_what_a_command_leaves_behind_is_ended(self) -> None:
         """Started in the background, it neither keeps the call waiting nor outlives it."""
         self.assertTrue(gone(int(self.shell("sleep 30 & echo $!"))))
