@@ -150,6 +150,24 @@ class CheckTest(FolderTest):
                   "failed. So", "none failed. So")
         self.assertTrue(any(one in found for found in self.check(trace)))
 
+    def test_of_a_broken_log_only_its_broken_line_is_told(self) -> None:
+        """What it cannot say any more is not held against the parent."""
+        trace = copy_of(self.folder)
+        self.edit(self.folder / "m4-trace.d/children/1.jsonl", '"event": "run_end"', '"event": "end"')
+        broken, = [found for found in self.check(trace) if "not a record" in found]
+        self.assertIn("m4-trace.d/children/1.jsonl:", broken)
+        self.assertNotIn("in the log of sub-agent 1 it is", "\n".join(self.check(trace)))
+
+    def test_one_log_is_not_that_of_two(self) -> None:
+        """Nor does a link that leads back to its parent lead round for ever."""
+        children = copy_of(self.folder).with_suffix(".d") / "children"
+        for number, target in ((2, children / "1.jsonl"), (3, self.folder / "m4-trace.jsonl")):
+            (children / f"{number}.jsonl").unlink()
+            (children / f"{number}.jsonl").symlink_to(target)
+        found = self.check(self.folder / "m4-trace.jsonl")
+        self.assertEqual([f"the log of sub-agent {number} is that of another" for number in (2, 3)],
+                         [text.rpartition(": ")[2] for text in found])
+
     def test_a_child_that_was_cut_off_may_have_no_end(self) -> None:
         """A killed child's trace stops anywhere; that is no finding, and one that finished is."""
         for status, expected in (("timed_out", []), ("finished", ["the run has no end"])):
@@ -161,7 +179,7 @@ class CheckTest(FolderTest):
                 self.edit(trace, '"child": 3, "status": "finished"', f'"child": 3, "status": "{status}"')
                 found = self.check(trace)
                 self.assertEqual(len(expected), len(found), found)
-                for words, text in zip(expected, found):
+                for words, text in zip(expected, found, strict=True):
                     self.assertIn(words, text)
 
     def test_hostile_records_do_not_break_the_search(self) -> None:

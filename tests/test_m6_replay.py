@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import unittest
+from collections import Counter
 from pathlib import Path
 
 from mini_agent.compression.policies import find_policy, policy_names
@@ -288,6 +289,35 @@ class ExtremesTest(unittest.TestCase):
                     self.assertLessEqual(moment.sent, 2_000)
                     self.assertEqual([], list(pairing_faults(
                         [entry.message for entry in moment.view])))
+
+
+class CountTest(unittest.TestCase):
+    """What a row counts is what was recorded."""
+
+    def test_each_compression_is_counted_under_its_strategy(self):
+        """As many as there are records of it."""
+        row, moments = rows_of(recording(SAMPLES / "lesson.jsonl"), 1_800, "layered")["layered"]
+        self.assertEqual(Counter(record["payload"]["strategy"] for moment in moments
+                                 for record in moment.records
+                                 if record["event"] == "context_compression"), row["compressions"])
+        self.assertGreater(row["compressions"]["tool_result_clipping"], 0)
+
+    def test_what_a_step_needed_and_what_was_held_come_to_its_shares(self):
+        """[items, held, far items, held]: their means are those of the row."""
+        session = recording(SAMPLES / "lesson.jsonl")
+        tally, counts = Tally(session), []
+        bare, nothing = Tally(session, evidence=False), []
+        replay(session, [
+            Trial(session, lab_policy("none", session), 1_800, []),
+            Trial(session, lab_policy("whole_rounds", session), 1_800, [
+                tally, lambda moment: counts.append(tally.needed_and_held(moment.step)),
+                bare, lambda moment: nothing.append(bare.needed_and_held(moment.step))])])
+        row = tally.row("whole_rounds", 1_800, tally)
+        for first, key in ((0, "recall"), (2, "far_recall")):
+            shares = [count[first + 1] / count[first] for count in counts if count[first]]
+            self.assertEqual(round(sum(shares) / len(shares), 4), row[key])
+            self.assertLess(row[key], 1)
+        self.assertEqual([[]] * len(counts), nothing)
 
 
 class OnceTest(unittest.TestCase):

@@ -58,6 +58,8 @@ class VerdictTest(unittest.TestCase):
         found = advised(row("a", .0, .5), row("b", .0, .4))
         self.assertEqual((None, "No policy here keeps anything of what is used again from far "
                                 "back; try a larger window."), (found.take, found.instead))
+        self.assertEqual(f"without compression 4 of 10 steps would not have fitted. {found.instead}",
+                         found.said())
         self.assertEqual("a", self.taken(row("a", .0, .5, far_in_context=.1), row("b", .0, .4)))
 
     def test_the_sentences_name_both_sides_of_each(self) -> None:
@@ -92,6 +94,10 @@ class VerdictTest(unittest.TestCase):
             row("b", .95, .5, **means | {"over_share": .005}),
             row("a", None, None, **means | {"window": 999, "sessions": 0}),
             row("a", None, .5, **means | {"window": 1_000, "recall": None})], set())
+        for count, said in ((5, "5 sessions"), (4, "only 4 sessions"), (1, "only 1 session")):
+            few, = verdicts((), [row("a", None, .5, **means | {"sessions": count})], set())
+            self.assertEqual((f"Window 900, {said}", "Too little is used again to measure what is "
+                              "lost."), (few.where, few.said()))
         self.assertEqual("Window 900, 8 sessions", found.where)
         self.assertEqual("Take a: it keeps the most of what is used again, far recall 0.900 (0.800 "
                          "to 0.950), 0.900 in context, at a cost of 0.50.", found.said())
@@ -100,6 +106,15 @@ class VerdictTest(unittest.TestCase):
              "try a smaller window."), (empty.where, empty.said()))
         self.assertEqual(("Window 1000, 8 sessions", UNMEASURED),
                          (unmeasured.where, unmeasured.said()))
+
+    def test_of_many_sessions_too_only_what_may_ship_is_advised(self) -> None:
+        """No bound, no part of ours, nothing that breaks a law by its account or as measured."""
+        means = {"sessions": 8, "low": .8, "high": .95, "over_share": 0}
+        found, = verdicts((), [row("none", 1, .1, **means), row("oracle", .9, .2, **means),
+                               row("digest_no_card", .9, .2, **means), row("bad", .9, .2, **means),
+                               row("wrong", .9, .2, **means | {"law_breaks": 1}),
+                               row("a", .5, .5, **means)], {"bad"})
+        self.assertEqual("a", found.take["policy"])
 
     def test_of_many_sessions_the_difference_is_taken_session_by_session(self) -> None:
         """To what keeps the most beside it: one that every session shows is none by chance."""
