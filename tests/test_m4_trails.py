@@ -153,7 +153,9 @@ class CheckTest(FolderTest):
     def test_of_a_broken_log_only_its_broken_line_is_told(self) -> None:
         """What it cannot say any more is not held against the parent."""
         trace = copy_of(self.folder)
-        self.edit(self.folder / "m4-trace.d/children/1.jsonl", '"event": "run_end"', '"event": "end"')
+        self.edit(self.folder / "m4-trace.d/children/1.jsonl",
+                  '"event": "model_call", "payload": {"step": 1,',
+                  '"event": "called", "payload": {"step": 1,')
         broken, = [found for found in self.check(trace) if "not a record" in found]
         self.assertIn("m4-trace.d/children/1.jsonl:", broken)
         self.assertNotIn("in the log of sub-agent 1 it is", "\n".join(self.check(trace)))

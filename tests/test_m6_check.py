@@ -17,7 +17,9 @@ from mini_agent.governance import governed_by
 from mini_agent.lab.check import MENDED, check_file
 from mini_agent.lab.convert import records_of
 from mini_agent.lab.sessions import open_sessions
+from mini_agent.lab.steps import steps_of_trace
 from mini_agent.messages import assistant, call, system, tool_result, user
+from mini_agent.tokens import estimator
 from mini_agent.trace import FORMAT, Tracer, line, read_trace
 from tests.histories import random_case, with_acts
 from tests.labs import REAL, ROOT, SAMPLES, mini_agent
@@ -434,6 +436,9 @@ class ConvertTest(unittest.TestCase):
              "tool", "tool_call", "tool_result", "tool", "host_compression", "model_call",
              "assistant", "run_end"],
             [record.get("event") or record["message"]["role"] for record in records_of(session)])
+        self.assertEqual([(0, 2, 0), (1, 5, 0)], [  # nobody has counted what was sent
+            (taken.step, taken.history, taken.sent)
+            for taken in steps_of_trace(records_of(session), estimator("runs"))])
 
     def test_it_never_replaces_the_log_that_it_reads(self):
         """One clear line, and the log is as it was."""
