@@ -314,6 +314,7 @@ class ManySummariesTest(unittest.TestCase):
         for name in ASKING:
             with self.subTest(name):
                 _, model = self.life(name, 6)
+                self.assertGreaterEqual(len(model.asked), 6)
                 for messages, _ in model.asked:
                     self.assertTrue(all(not message["content"].startswith("[")
                                         for message in messages))

@@ -174,8 +174,7 @@ class ReportTest(NurseryTest):
                                     (4, 8_000, 500), (2, 40_000, 4_000)):
             with self.subTest((count, window)):
                 results, _ = self.fake(says(value), *[delegate()] * count, window=window)
-                for result in results:
-                    self.assertEqual(each, result["content"].count("字"))
+                self.assertEqual([each] * count, [result["content"].count("字") for result in results])
 
     def test_control_characters_of_a_report_are_taken_out(self) -> None:
         """Escapes, NULs and lone surrogates do not reach the window or the trace."""
