@@ -68,6 +68,14 @@ class Sliding(unittest.TestCase):
             self.assertEqual(sorted([*standing, *dropped]), list(range(len(desk.history))))
             self.assertEqual(len(desk.entries), len(standing))
 
+    def test_what_was_dropped_without_a_trace_can_be_taken_back(self) -> None:
+        """An undo of it takes nothing out, and puts each message where it was."""
+        for policy in ("naive", "keep_head"):
+            desk = long_session(policy)
+            while desk.window.state.undoable:
+                desk.window.undo(desk.step)
+            self.assertEqual(desk.window.view.messages(), desk.history, policy)
+
     def test_whole_rounds_says_how_many_rounds_are_gone(self) -> None:
         """One note behind the head counts all rounds dropped so far, and every call keeps its result."""
         desk = long_session("whole_rounds")
