@@ -167,6 +167,8 @@ class WhyTest(unittest.TestCase):
                 found = explain(text, [], history)
                 self.assertEqual(([], [nearly]), (found["entered"], found["nearly"]))
         self.assertEqual([[], []], [explain(text, [], history)["nearly"] for text in (".*", "\n")])
+        letters, = explain("i̇ΣÄ", [], [user("a İ σ\n ä b")])["nearly"]
+        self.assertEqual("İ σ\n ä", letters["words"])
         self.assertEqual(["nearly    message #2 has 'The Code is'"],
                          list(why_lines(explain("the code is", [], history)))[1:])
         self.assertEqual([], explain("The Code", [], history)["nearly"])

@@ -119,7 +119,8 @@ def add_why(commands: Any) -> None:
     parser = add_command(commands, "why", "when could the model see a text, and what took it away",
                          'traces/m3-trace.jsonl "N170"', _why)
     parser.add_argument("trace", metavar="TRACE", help="a trace, or a session of another agent")
-    parser.add_argument("text", metavar="TEXT", help="words, exactly as they stood in a message")
+    parser.add_argument("text", metavar="TEXT", help="words, exactly as they stood in a message "
+                        "(behind -- where they begin with -)")
     _add_replay(parser)
     parser.add_argument("--json", action="store_true", help="print all that is known as JSON")
     add_plain(parser)

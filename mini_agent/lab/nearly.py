@@ -10,7 +10,6 @@ that differ in a letter.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,13 +20,25 @@ def nearly_said(text: str, history: Sequence[Message]) -> list[dict[str, Any]]:
     """Of each message that nearly has a text: `message`, `where` it stands there (text, call
     or thinking), and the `words` as they stand in a text."""
     found: list[dict[str, Any]] = []
-    alike = re.compile(r"\s*".join(map(re.escape, "".join(text.split()))), re.IGNORECASE)
     for index, message in enumerate(history):
-        stands = alike.search(text_of(message)) if text.strip() else None
-        if stands:
-            found.append({"message": index, "where": "text", "words": stands[0]})
+        if words := _like(text, text_of(message)):
+            found.append({"message": index, "where": "text", "words": words})
         elif any(text in f"{made['name']} {arguments_text(made)}" for made in calls_of(message)):
             found.append({"message": index, "where": "call", "words": ""})
         elif text in json.dumps(message.get("opaque", ""), ensure_ascii=False):
             found.append({"message": index, "where": "thinking", "words": ""})
     return found
+
+
+def _like(text: str, said: str) -> str:
+    """The first words in `said` that differ from `text` in capitals and blanks only, or ""."""
+    wanted, bare = _bare(text), _bare(said)
+    start = bare.find(wanted) if wanted else -1
+    if start < 0:
+        return ""
+    places = [at for at, sign in enumerate(said) if not sign.isspace() for _ in sign.lower()]
+    return said[places[start]:places[start + len(wanted) - 1] + 1]
+
+
+def _bare(text: str) -> str:
+    return "".join(text.split()).lower()
