@@ -28,12 +28,12 @@ from statistics import fmean
 
 from mini_agent import cli
 from mini_agent.chat.permission import FREE
+from mini_agent.compression.catalogue import DEFAULT_POLICY
 from mini_agent.compression.marks import marks
 from mini_agent.compression.pins import KINDS, SHARE, Pin, Pins
 from mini_agent.evidence import FAR
 from mini_agent.lab.measures import CACHED
 from mini_agent.lab.summary import MIN_CALLS
-from mini_agent.live.wiring import DEFAULT_POLICY
 from mini_agent.rhythm import all_compressions, rows
 from mini_agent.tools.shell import SECRETS
 from mini_agent.trace import read_trace

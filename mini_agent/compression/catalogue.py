@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+DEFAULT_POLICY = "digest"  # of a live session for which none is named
 _LAST_RESORT = {"strategy": "admission", "settings": {"last_resort": True}}
 _DIGEST = {"source": "this project, by a prototype on 50 recorded sessions",
            "user_share": .15, "protect_last": 1}

@@ -14,14 +14,13 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..compression.catalogue import DEFAULT_POLICY
 from ..errors import UsageError
 from ..subcommands import add_command, limit, report
 
 if TYPE_CHECKING:
     from ..session import Session
     from .wiring import Wiring
-
-DEFAULT_POLICY = "digest"  # of a session for which none is named
 
 
 def add_commands(commands: Any) -> None:

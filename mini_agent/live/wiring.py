@@ -16,6 +16,7 @@ from ..chat.permission import Permission
 from ..chat.screen import Screen, joined_to_fit, style_of
 from ..columns import number_of
 from ..compression.budget import window_tokens
+from ..compression.catalogue import DEFAULT_POLICY
 from ..compression.policies import find_policy, plain
 from ..errors import UsageError
 from ..governance import governed_by, with_room
@@ -32,7 +33,6 @@ from ..texts import Texts
 from ..tools import NAMES, READERS
 from ..tools.workspace import Workspace
 from ..trace import TraceFile
-from .commands import DEFAULT_POLICY
 
 
 class Wiring:

@@ -18,11 +18,11 @@ from ...hostile import escaped
 from ...subagents.trails import children_of, find_trace
 from .anthropic import Anthropic
 from .atif import Atif
-from .base import HostCompression, LogSession, LogSize, Mended, Reader, Unreadable, left_out
+from .base import HostCompression, LogSession, LogSize, Mended, Reader, left_out
 from .claude_code import ClaudeCode
 from .codex import Codex
 from .copilot import Copilot
-from .document import Document, type_in_words
+from .document import Document, Unreadable, type_in_words
 from .gemini import Gemini
 from .mini_swe import MiniSwe
 from .openai_chat import OpenAIChat

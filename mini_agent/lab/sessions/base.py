@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from ...columns import number_of
 from ...compression.pins import KINDS as PIN_KINDS
 from ...messages import Message
-
-if TYPE_CHECKING:
-    from .document import Document
+from .document import Document, Unreadable
 
 MISSING_RESULT = "MISSING_RESULT"
 KINDS = ("summary", "clearing", "truncation", "reset")  # of a host's compression
@@ -61,14 +59,6 @@ def act_of(at: int, event: Any, payload: dict[str, Any]) -> Act | None:
             and all(isinstance(text, str) for text in words):
         return Act(at, event, payload)
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A line (or item of a list, both from 1) that could not be read, and why."""
-
-    line: int
-    what: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -20,12 +21,19 @@ from ...disk import read_file
 from ...errors import UsageError
 from ...hostile import clean
 from ...strict_json import decode, loads, skip_blanks
-from .base import Unreadable
 
 HEAD_VALUES = 200      # as many values are looked at to find the format
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _REPLACED = "\ufffd".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A line (or item of a list, both from 1) that could not be read, and why."""
+
+    line: int
+    what: str
 
 
 def parse_line(text: str) -> tuple[list[Any], str]:
