@@ -136,6 +136,15 @@ class WhyTest(unittest.TestCase):
         self.assertEqual("now       the window shows no way back; no message has it",
                          list(why_lines(found))[-1])
 
+    def test_only_of_a_sub_agent_it_is_said_how_its_parent_can_have_it(self):
+        """The second session of another agent's file has a number too, and no parent."""
+        child = "212 of 4380 requests failed"
+        out = mini_agent("why", ROOT / "traces" / "reference" / "m4-trace.jsonl", child)[1]
+        self.assertRegex(out, r"\n  above +read_child\(child=1, message=\d+\) gives it to the parent\n")
+        out = mini_agent("why", VALID / "responses_calls.jsonl", "b.py")[1]
+        self.assertIn("responses_calls.jsonl#2: 'b.py'\n  entered   message #1, user, ", out)
+        self.assertNotIn("above", out)
+
     def test_what_took_a_handle_away_is_named(self):
         """The text was gone before: clipped, and the placeholder then summed up."""
         def change(seq, text, covers, how, at):

@@ -129,14 +129,15 @@ def add_why(commands: Any) -> None:
 def _why(options: argparse.Namespace) -> int:
     from ..columns import write_rows
     from ..hostile import escaped
-    from .look import steps_at, unread_at
+    from ..subagents.trails import find_trace
+    from .look import is_trace, steps_at, unread_at
     from .why import explain, why_lines
 
     if not options.text:
         raise UsageError("an empty text is everywhere", place="TEXT",
                          remedy="give the text that the model should have known")
     write = partial(write_rows, stream=sys.stdout, indent=WHY, plain=options.plain)
-    found = False
+    found, ours = False, is_trace(str(find_trace(options.trace)))
     for at, (name, steps, history) in enumerate(steps_at(options.trace, _wanted(options))):
         explained = explain(options.text, steps, history)
         seen = explained["entered"] or explained["seen"]
@@ -149,7 +150,7 @@ def _why(options: argparse.Namespace) -> int:
         print(f"{escaped(name)}: {options.text!r}")
         write(f"  {line}" for line in why_lines(explained))
         number = name.rpartition("#")[2]
-        if at and number.isdecimal() and explained["entered"]:  # a sub-agent's: its parent can ask
+        if ours and at and number.isdecimal() and explained["entered"]:  # its parent can ask
             write([f"  above     read_child(child={number}, message="
                    f"{explained['entered'][-1]['message']}) gives it to the parent"])
     if not found and not options.json and (unread := unread_at(options.trace)):
