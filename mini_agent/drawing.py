@@ -77,18 +77,23 @@ def terminal_chart(curves: Sequence[Curve], threshold: int, marks: Sequence[Mark
 
     canvas = [[" "] * (steps * COLUMN) for _ in range(ROWS)]
     canvas[row_of(threshold)] = [style.line] * (steps * COLUMN)
-    labels = {row_of(max(values, default=1)): max(values, default=1),
-              row_of(min(values, default=1)): min(values, default=1), row_of(threshold): threshold}
-    for number in reversed(range(len(curves))):
-        glyph, color = style.curves[min(number, 1)], style.colors[min(number, 1)]
-        for step, value in enumerate(curves[number].values):
+    labelled = (max(values, default=1), min(values, default=1), threshold)
+    labels = {row_of(value): value for value in labelled}
+    for number, curve in reversed(list(enumerate(curves))):
+        dot = _dot(number, style)
+        for step, value in enumerate(curve.values):
             if value:
-                canvas[row_of(value)][step * COLUMN + 1] = (
-                    f"{color}{glyph}\x1b[0m" if color else glyph)
+                canvas[row_of(value)][step * COLUMN + 1] = dot
     lines = [f"{labels.get(number, ''):>7} {style.axis}{''.join(row)}".rstrip()
              for number, row in enumerate(canvas)]
     lines.append(" " * 8 + style.axis + "".join(f" {step:<{COLUMN - 1}}" for step in range(steps)))
     return "\n".join([*_mark_lines(marks, steps, style), *lines, _legend(curves, marks, style)])
+
+
+def _dot(number: int, style: Glyphs) -> str:
+    """A point of the first curve, or of one of the others, in its colour."""
+    glyph, color = style.curves[min(number, 1)], style.colors[min(number, 1)]
+    return f"{color}{glyph}\x1b[0m" if color else glyph
 
 
 def _mark_lines(marks: Sequence[Mark], steps: int, style: Glyphs) -> list[str]:

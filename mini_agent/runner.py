@@ -47,14 +47,14 @@ def run_task(task: Task, setup: Setup, governance: Governance | None = None,
 
 def _marks(task: Task, governance: Governance | None) -> Iterator[str]:
     """The pins of a task file as marks, which stand under the task. `UsageError` for too many."""
-    set_so_far = Pins((), Texts(task.language))
-    for number, pin in enumerate(task.pins):
-        mark = marked(**pin)
-        made = Pin(1, **pin)
-        if governance is not None and (problem := too_large(
-                made, set_so_far, estimator(governance.estimator), governance.budget.window)):
-            raise UsageError(f"there is no room for this pin: {problem}", value=made.text,
+    pins = Pins((), Texts(task.language))
+    for number, fields in enumerate(task.pins):
+        mark, pin = marked(**fields), Pin(1, **fields)
+        problem = "" if governance is None else too_large(
+            pin, pins, estimator(governance.estimator), governance.budget.window)
+        if problem:
+            raise UsageError(f"there is no room for this pin: {problem}", value=pin.text,
                              place=f"{task.place}: pins[{number}]",
                              remedy="pin less, or give a larger window")
-        set_so_far = replace(set_so_far, pins=(*set_so_far.pins, made))
+        pins = replace(pins, pins=(*pins.pins, pin))
         yield mark

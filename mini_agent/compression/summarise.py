@@ -76,11 +76,11 @@ class SegmentedSummary:
 
     def _write(self, scene: Scene, covered: Sequence[int]) -> Ledger:
         chain = scene.summarise.chain(covered, "segment", self.segment_messages)
-        return Ledger.of("\n".join(
-            scene.texts("segment_title", first=node.first, last=node.last, count=node.messages)
-            + "\n" + _subsections(node.text, scene)
-            for node in chain.nodes(self.fan_in, partial(merged, scene))),
-            own_lines(scene.texts))
+        parts: list[str] = []
+        for node in chain.nodes(self.fan_in, partial(merged, scene)):
+            parts += [scene.texts("segment_title", first=node.first, last=node.last,
+                                  count=node.messages), _subsections(node.text, scene)]
+        return Ledger.of("\n".join(parts), own_lines(scene.texts))
 
 
 def _subsections(text: str, scene: Scene) -> str:

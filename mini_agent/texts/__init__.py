@@ -24,9 +24,11 @@ from .summaries import SUMMARIES
 from .tools import TOOLS
 
 LANGUAGES = ("en", "zh")
-_COUNT = re.compile(r"\{(\w+)\} ((?:\w+ )?(?:byte|character|file|line|message|pin|result|round|step|time|"
-                    r"token))s\b"
-                    r"(?:((?: of \w+ \w+)?) (are|were)\b)?")
+# A count with its plural, and its verb if that follows: `{count} messages of this session are`.
+_COUNT = re.compile(
+    r"\{(\w+)\} ((?:\w+ )?"
+    r"(?:byte|character|file|line|message|pin|result|round|step|time|token))s\b"
+    r"(?:((?: of \w+ \w+)?) (are|were)\b)?")
 _OF_ONE = {"are": " is", "were": " was", None: ""}
 _HAN = re.compile("[\u4e00-\u9fff]")
 _LETTER = re.compile("[A-Za-z]")
@@ -144,9 +146,11 @@ def recorded_language(records: Sequence[Mapping[str, Any]]) -> str:
                             if record["type"] == "message")
 
 
-def _of_one(found: re.Match[str]) -> str:
-    """`{lines} lines are` of a single one: `{lines} line is`."""
+def _singular(found: re.Match[str], fields: Mapping[str, Any]) -> str:
+    """`{lines} lines are` as `{lines} line is`, where that field is 1."""
     count, noun, owner, verb = found.groups()
+    if fields[count] != 1:
+        return found[0]
     return f"{{{count}}} {noun}{owner or ''}{_OF_ONE[verb]}"
 
 
@@ -163,7 +167,7 @@ class Texts:
         """
         form = self._form(key)
         if 1 in fields.values():
-            form = _COUNT.sub(lambda found: _of_one(found) if fields[found[1]] == 1 else found[0], form)
+            form = _COUNT.sub(lambda found: _singular(found, fields), form)
         return form.format(**fields)
 
     def bare(self, key: str) -> str:
