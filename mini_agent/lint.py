@@ -74,7 +74,8 @@ def _lint_call(call: Mapping[str, Any], ids: set[str]) -> Iterator[Fault]:
     if not call["name"]:
         yield "transcript", f"the call {call['id']!r} names no tool"
     if "invalid" in call:
-        yield "transcript", f"the arguments of {call['id']!r} are no JSON object"
+        named = call["id"] or call["name"]
+        yield "transcript", f"the arguments of {named!r} are no JSON object"
 
 
 def lint_pairing(messages: Sequence[tuple[int, Message]], ended: bool = True) -> Iterator[Finding]:

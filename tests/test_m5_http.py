@@ -160,7 +160,7 @@ class BrokenAnswerTests(Case):
         """No byte for longer than the limit: before the headers' end, or between two parts."""
         for answer in (stream(part(content="h"), end="hang"),
                        Answer(200, (), {"Content-Length": 5}, "hang")):
-            reply, retries, _, _ = self.ask(answer, HI, read=.05)
+            reply, retries, _, _ = self.ask(answer, HI, read=.4)
             self.assertEqual(reply.content, "hi")
             self.assertEqual([r["status"] for r in retries], ["timeout"])
 

@@ -280,6 +280,11 @@ class TranscriptTest(unittest.TestCase):
             ["message 3: transcript: the call 'b' has no result",
              "message 3: transcript: the arguments of 'b' are no JSON object"],
             self.check([*good, {"role": "assistant", "tool_calls": [bad]}]))
+        self.assertEqual(
+            ["message 4: transcript: the arguments of 't' are no JSON object"],
+            self.check([*good, {"role": "user", "content": "u"},
+                        {"role": "assistant", "function_call": bad["function"]},
+                        {"role": "function", "name": "t", "content": "r"}]))
         self.assertEqual(["message 3: transcript: an empty user message"],
                          self.check([*good, {"role": "user", "content": " "}]))
         huge = "x" * 400_001
