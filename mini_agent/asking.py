@@ -3,7 +3,8 @@
 Without a window the whole history is sent and this is a few lines. With one
 (milestone 3) the window decides what is sent, and a request that the endpoint
 refuses for its length is made smaller and sent once more; with a live endpoint
-(milestone 5) what it counted is held against what was predicted.
+(milestone 5) what it counted is held against what was predicted. What is left out:
+how a request is made smaller (`compression/`).
 """
 
 from __future__ import annotations

@@ -42,7 +42,8 @@ counts as keeping them, also in a wrong sentence; an absolute path against a rel
 one counts as lost; a word in the wrong role counts as held.
 
 Cost: each message and each entry that a strategy made is read once; a view is kept
-as counts of what its entries hold, so asking costs what is asked.
+as counts of what its entries hold, so asking costs what is asked. What is left out:
+means over steps and sessions (`lab/measures.py`, `lab/summary.py`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A model knows only what it is sent, so the loop keeps the messages, asks, runs the calls,
 appends their results and asks again: one request with the calls that it led to is a
 *step*, counted from 0. The loop owns every ending and gives each its own reason.
-A window that may send less than everything (milestone 3) is optional, see `asking.py`.
+What is left out: asking, where a window may send less than everything (`asking.py`).
 """
 
 from __future__ import annotations

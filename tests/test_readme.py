@@ -375,6 +375,17 @@ class HouseTest(unittest.TestCase):
                 self.assertTrue(ast.get_docstring(tree))
                 self.assertEqual([], list(silent(tree)))
 
+    def test_each_file_of_the_reading_path_says_what_it_leaves_out(self) -> None:
+        """The README promises it of each."""
+        text = (ROOT / "README.md").read_text(encoding="utf-8")
+        path = text.partition("<!-- begin: the reading path -->")[2].partition("<!-- end -->")[0]
+        files = re.findall(r"`(mini_agent/[\w/]+\.py)`", path)
+        self.assertGreater(len(files), 30)
+        for file in files:
+            tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+            self.assertRegex(ast.get_docstring(tree) or "",
+                             r"(?i)\b(left|leaves)\s+out\b", file)
+
     def test_each_annotation_names_something(self) -> None:
         """They are not evaluated, so nothing else would find a name that has gone."""
         for path in sorted((ROOT / "mini_agent").rglob("*.py")):

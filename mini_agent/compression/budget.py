@@ -2,7 +2,8 @@
 
 A budget is made of a window in tokens and a trigger. It comes to three numbers: over
 `soft` the ladder of a policy is taken, down to `target`; over `hard` a request
-may not be sent. With a plain number as threshold all of them are that number.
+may not be sent. With a plain number as threshold all of them are that number. What is
+left out: measuring, and what follows from it (`window.py`).
 """
 
 from __future__ import annotations

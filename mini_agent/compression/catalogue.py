@@ -3,7 +3,8 @@
 Each says where it comes from, what it is for and which laws (`laws.py`) it
 breaks on purpose (`breaks`); `ladder` are strategies with the settings in which
 they differ from their own. A rung with `trigger` 0 is taken before every call.
-Absolute numbers hold for a window of 200,000 tokens and scale with it.
+Absolute numbers hold for a window of 200,000 tokens and scale with it. What is left
+out: making a policy of its data (`policies.py`).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@
 
 The first four can be seen in a change, and `check` refuses it for them: it looks at what
 the change touches and at the view that would come out. What it refuses was a fault of a
-strategy, not of the session. The others are held by tests.
+strategy, not of the session. What is left out: the other laws, which are held by tests.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A strategy is a callable with settings: given the view and the scene it proposes
 a change, or None where it has none to offer. It applies nothing, writes nothing
-and keeps nothing between calls.
+and keeps nothing between calls. What is left out: who asks it, and what becomes of its
+proposal (`ladder.py`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 A view is what is sent in place of the history: a list of entries; an entry is a
 message, its tokens, the history messages that it stands for, and how. Live, on
 resume, in `check` and in the lab, a view becomes another by `apply` and by nothing
-else, so every view of a run can be rebuilt from its trace alone (`state.py`).
+else, so every view of a run can be rebuilt from its trace alone (`state.py`). What is
+left out: which changes are allowed (`laws.py`).
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ The unit of work is a file: read once, every session in it replayed once for all
 policies and windows. Files, or the policies of a single file, may be worked on side by
 side; what comes out is in the order of the files all the same, so that any number of
 processes gives the same bytes. What comes out of a session is plain JSON, so that shares
-of the work can be written down, and merged by another call.
+of the work can be written down, and merged by another call. What is left out: options
+and output (`run_compare.py`).
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ stand-in, which only quotes.
 
 All policies walk through the history together: each `Trial` begins a `Walk`, `replay`
 hands each step to each walk, and the trial's observers are told what it was (`Moment`).
+What is left out: what they make of it (`measures.py`, `facts.py`, `pagedata.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Milestone 6: why did the model no longer know it?
 
 Of one text: when it entered and from where, at which steps the model could see it and
-in what form, which record took it away, and how it can be had now.
+in what form, which record took it away, and how it can be had now. What is left out:
+finding the session and its steps (`look.py`, `steps.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Milestone 1: what a model is to the loop.
 
-Two questions: what next (`complete`), and what was this about (`summarize`).
-Everything that differs between providers stays behind these two.
+Two questions: what next (`complete`), and what was this about (`summarize`). What is
+left out: all that differs between providers; it stays behind these two.
 """
 
 from __future__ import annotations

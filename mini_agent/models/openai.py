@@ -2,7 +2,8 @@
 
 Source: the API reference of `/v1/chat/completions` and the ways in which servers
 are seen to differ from it: calls without an index or an id, reasoning in fields of
-its own, usage in the last part or in none.
+its own, usage in the last part or in none. What is left out: asking over a network
+(`http.py`), and what every protocol has in common (`live.py`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 It ships with the package because it is how every milestone is shown: the same
 bytes on every machine, no network, no key. `inject` in a reply makes it fail the
-way real models fail. It does not read what it is sent; that is the point of it.
+way real models fail. What is left out: reading what it is sent.
 """
 
 from __future__ import annotations

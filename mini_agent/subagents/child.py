@@ -2,7 +2,8 @@
 
 One JSON request on standard input, one JSON result on standard output, and in between
 an ordinary run (`runner.py`) with a history, a window and a trace of its own. Standard
-output is the result's alone: whatever else is printed goes to standard error.
+output is the result's alone: whatever else is printed goes to standard error. What is
+left out: how a parent holds it (`processes.py`).
 """
 
 from __future__ import annotations
