@@ -15,7 +15,7 @@ from unittest import mock
 
 from mini_agent.errors import UsageError
 from mini_agent.tools import workspace
-from mini_agent.tools.edit import closest, unified_diff
+from mini_agent.tools.edit import as_seen, closest, line_number, occurrences, replaced, unified_diff
 from mini_agent.tools.workspace import Workspace
 from .test_m2_tools import ToolCase
 
@@ -126,6 +126,38 @@ class EditTest(ToolCase):
                 file = self.put("a", before)
                 self.ok("edit_file", path="a", old=old, new=new)
                 self.assertEqual(file.read_bytes(), after)
+
+    def test_what_was_read_can_be_edited_whatever_ends_its_lines(self) -> None:
+        """Any stretch of what a reader sees, once in it, is replaced in the file, and nothing
+        else; what is not once in it is refused with the lines that a reader counts."""
+        chance = random.Random(11)
+        for number in range(2_000):
+            endings = chance.choice((["\n"], ["\r\n"], ["\r"], ["\n", "\r\n"], ["\n", "\r\n", "\r"]))
+            before = "".join(chance.choice(("a", "b", "", "ab")) + chance.choice(endings)
+                             for _ in range(chance.randrange(1, 7))) + chance.choice(("", "b"))
+            seen = as_seen(before)
+            start = chance.randrange(len(seen))
+            old = seen[start:start + chance.randrange(1, 5)]
+            found = [at for at in range(len(seen)) if seen.startswith(old, at)]
+            with self.subTest(number=number, before=before, old=old):
+                places = occurrences(before, old)
+                self.assertEqual([seen.count("\n", 0, at) + 1 for at in found],
+                                 [line_number(before, at) for at, _ in places])
+                self.assertEqual([old] * len(found),
+                                 [as_seen(before[at:end]) for at, end in places])
+                after = replaced(before, places[0], "x\ny")
+                self.assertEqual(seen[:found[0]] + "x\ny" + seen[found[0] + len(old):],
+                                 as_seen(after))
+                if len(endings) == 1:
+                    self.assertEqual(as_seen(after).replace("\n", endings[0]), after)
+
+    def test_a_newline_in_front_is_one_place(self) -> None:
+        """In a file of Windows, too, where it is two letters; and in one of lone returns."""
+        for ending in ("\r\n", "\r"):
+            file = self.put("a", f"a{ending}b{ending}c{ending}")
+            self.assertEqual("--- a/a\n+++ b/a\n@@ -1,3 +1,4 @@\n a\n-b\n+x\n+y\n c",
+                             self.ok("edit_file", path="a", old="\nb", new="\nx\ny"))
+            self.assertEqual(f"a{ending}x{ending}y{ending}c{ending}".encode(), file.read_bytes())
 
     def test_a_large_file_is_edited_quickly(self) -> None:
         """The diff compares the neighbourhood of the change only; a long one is cut and says so."""

@@ -18,15 +18,16 @@ CONTEXT = 3          # unchanged lines around a change in a diff
 MAX_PLACES = 100     # further places of a text that stands very often are not looked for
 CLOSEST = 3          # lines that are named where the text itself is not there
 MAX_COMPARED = 2_000  # lines among which a similar one is looked for
+_NEWLINE = "(?:\r\n|(?<!\r)\n|\r(?!\n))"  # as a file may have it: once, not its half
 _HUNK = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 
 
 def occurrences(text: str, old: str) -> list[tuple[int, int]]:
     """(start, end) of each place where `old` stands, overlapping ones too.
 
-    A newline of `old` matches "\\n" and "\\r\\n": a model does not see the difference.
+    A newline of `old` matches "\\n", "\\r\\n" and "\\r": a model does not see the difference.
     """
-    pattern = re.compile("\r?\n".join(map(re.escape, _plain(old).split("\n"))))
+    pattern = re.compile(_NEWLINE.join(map(re.escape, _unix(old).split("\n"))))
     found: list[tuple[int, int]] = []
     match = pattern.search(text)
     while match and len(found) < MAX_PLACES:
@@ -39,14 +40,16 @@ def replaced(text: str, place: tuple[int, int], new: str) -> str:
     """`text` with `new` at `place`, in the line endings that the file has there."""
     start, end = place
     sample = text[start:end] if "\n" in text[start:end] else text
-    crlf = sample.count("\r\n") * 2 > sample.count("\n")
-    new = _plain(new)
-    return text[:start] + (new.replace("\n", "\r\n") if crlf else new) + text[end:]
+    crlf = sample.count("\r\n")
+    endings = {"\n": sample.count("\n") - crlf, "\r\n": crlf, "\r": sample.count("\r") - crlf}
+    ending = max(endings, key=endings.__getitem__)
+    return text[:start] + _unix(new).replace("\n", ending) + text[end:]
 
 
 def line_number(text: str, offset: int) -> int:
     """The line, from 1, that holds the character at `offset`."""
-    return text.count("\n", 0, offset) + 1
+    crs, crlfs = (text.count(end, 0, offset) for end in ("\r", "\r\n"))
+    return text.count("\n", 0, offset) + crs - crlfs + 1
 
 
 def closest(text: str, old: str) -> Iterator[tuple[int, str]]:
@@ -54,7 +57,8 @@ def closest(text: str, old: str) -> Iterator[tuple[int, str]]:
 
     Equal but for white space comes first, the usual mistake; then similar ones.
     """
-    wanted = next((line.strip() for line in _plain(old).split("\n") if line.strip()), "")
+    text = as_seen(text)
+    wanted = next((line.strip() for line in _unix(old).split("\n") if line.strip()), "")
     same = re.finditer(rf"^[^\S\n]*{re.escape(wanted)}[^\S\n]*$", text, re.MULTILINE)
     near = [(line_number(text, match.start()), match[0])
             for match in islice(same, CLOSEST if wanted and wanted in text else 0)]
@@ -64,14 +68,14 @@ def closest(text: str, old: str) -> Iterator[tuple[int, str]]:
         matches = difflib.get_close_matches(wanted[:100], sorted({*starts} - {""}), CLOSEST)
         near = sorted((starts.index(match) + 1, lines[starts.index(match)]) for match in matches)
     for number, line in near:
-        yield number, one_line(line.rstrip("\r"), LINE_LIMIT)
+        yield number, one_line(line, LINE_LIMIT)
 
 
 def unified_diff(before: str, after: str, path: str) -> str:
     """The unified diff of a text in which one stretch was changed."""
     # Only the neighbourhood of the change is compared: the rest is equal, and
     # comparing a whole file can take very long.
-    before, after = _plain(before), _plain(after)
+    before, after = as_seen(before), as_seen(after)
     start, rest = _stretch(before, after)
     old, new = (_diff_lines(text[start:len(text) - rest]) for text in (before, after))
     same = min(len(old), len(new))
@@ -121,5 +125,11 @@ def _diff_lines(text: str) -> list[str]:
             for line in lines_of(text)]
 
 
-def _plain(text: str) -> str:
+def as_seen(text: str) -> str:
+    """A file's text with the line endings that a model sees."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _unix(text: str) -> str:
+    """A model's own text: a "\\r" alone is meant as it stands."""
     return text.replace("\r\n", "\n")

@@ -17,7 +17,7 @@ from ..data_uris import pieces_without_data
 from ..errors import ToolError
 from ..hostile import clean_output, one_line
 from ..texts import Texts
-from .edit import closest, line_number, occurrences, replaced, unified_diff
+from .edit import as_seen, closest, line_number, occurrences, replaced, unified_diff
 from .output import HEADER_ROOM, LIMIT, LINE_LIMIT, LIST_LIMIT, first_lines, line_count, page
 from .pieces import Passage, passage, refuse_binary, text_pieces
 from .schema import object_of
@@ -207,6 +207,6 @@ class EditFile:
         near = dict(closest(text, old))
         key = ("nothing_close", "closest_one")[len(near)] if len(near) < 2 else "closest"
         hint = self.workspace.texts(key, numbers=", ".join(map(str, near)))
-        error = self.workspace.error("NO_MATCH", path, lines=line_count(text), hint=hint)
+        error = self.workspace.error("NO_MATCH", path, lines=line_count(as_seen(text)), hint=hint)
         return ToolError(error.code, error.message,
                          "\n".join(f"{number}: {line}" for number, line in near.items()))
