@@ -121,6 +121,13 @@ class Pinning(unittest.TestCase):
                          [False, True])
         self.assertEqual(len(made.pins.pins), 1)
 
+    def test_a_tenth_of_the_window_may_be_filled_to_the_last_token(self) -> None:
+        """79 tokens go into a tenth of 790, and not into one of 789; without a window any do."""
+        for limit, refused in ((790, False), (789, True), (None, False)):
+            made = window(limit, "rolling_summary")
+            made.take_in([*head(), *rounds(1, "word " * 60)])
+            self.assertEqual(bool(made.pin(Pin(3, "word " * 60), 0, "user")), refused, limit)
+
     def test_what_is_not_there_cannot_be_pinned(self) -> None:
         """The message, the words, the kind: each has its own answer."""
         made = window(1_000, "rolling_summary")

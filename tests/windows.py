@@ -16,7 +16,7 @@ from mini_agent.tokens import estimator
 from mini_agent.trace import Record, Tracer
 
 
-def window(limit: int, *strategies: str, summaries: Sequence[str] = (), language: str = "en",
+def window(limit: int | None, *strategies: str, summaries: Sequence[str] = (), language: str = "en",
            estimate: str = "published", model: Any = None, records: list[Record] | None = None,
            policy: str = "", tools: Sequence[dict[str, Any]] = (), **fields: Any) -> ContextWindow:
     """A window of `limit` tokens with these strategies as its ladder, or a named policy."""
