@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from mini_agent.errors import ContextOverflowError, LawError, PromptTooLongError
 from mini_agent.compression.laws import Protection, check, protected_users, tail_start
+from mini_agent.compression.overflow import immovable
 from mini_agent.compression.pins import Pin, Pins
 from mini_agent.compression.view import Change, Entry, View, apply
 from mini_agent.messages import assistant, call, pairing_faults, tool_result, user
@@ -140,6 +141,15 @@ class OverflowTest(unittest.TestCase):
         self.assertEqual((1011, 500), (error.tokens, error.limit))
         self.assertEqual([("user messages", 1004), ("system message", 7)], error.immovable)
         self.assertEqual(1, len(payloads(records, "context_overflow")))
+
+    def test_each_part_that_is_in_the_way_has_its_name(self) -> None:
+        """What is large comes first, of two alike the one that is first in the alphabet."""
+        history = [*head(), *rounds(2), assistant("done")]
+        entries = [Entry(message, 10 + at, (at,)) for at, message in enumerate(history)]
+        entries[2:4] = [Entry(user("so far"), 12, (2, 3), "summary"), Entry(user("a file"), 3, (), "attached")]
+        self.assertEqual([("older messages", 29), ("the newest messages", 16), ("summaries", 15),
+                          ("user messages", 11), ("system message", 10), ("tool declarations", 10)],
+                         immovable(View(entries), Protection(frozenset({1}), 6), 10))
 
     def test_a_refused_request_is_sent_again_smaller_or_not_at_all(self) -> None:
         """After "prompt too long" the view shrinks below what was refused, or it is raised."""
