@@ -292,7 +292,16 @@ class VerifyTest(unittest.TestCase):
         """The arguments of calls are a part of the source."""
         covered = [assistant("ab", [call("c", "read", {"path": "x" * 40})])]
         self.assertFalse(Support().longer(45, covered, [0]))
-        self.assertTrue(Support().longer(60, covered, [0]))
+        self.assertTrue(Support().longer(46, covered, [0]))  # as long is too long
+
+    def test_a_name_is_supported_wherever_a_message_says_it(self) -> None:
+        """In a text, also before a number; as a tool, as an argument and in the names of these."""
+        source = [user("see module2"), assistant("", [call("c", "read_all", {
+            "max_depth": [{"file_name": "app.py"}]})]),
+            tool_result("c", "read_all", "no", {"code": "NO_FILE", "message": "none there"})]
+        names = ["module", "read_all", "max_depth", "file_name", "app.py", "NO_FILE", "none there"]
+        self.assertEqual(["other"], lacking([*names, "other"], source))
+        self.assertEqual(["other"], Support().missing([*names, "other"], source, range(3)))
 
 
 if __name__ == "__main__":
