@@ -291,8 +291,8 @@ class VerifyTest(unittest.TestCase):
     def test_longer_counts_all_that_is_covered(self) -> None:
         """The arguments of calls are a part of the source."""
         covered = [assistant("ab", [call("c", "read", {"path": "x" * 40})])]
-        self.assertFalse(Support().longer(45, covered, [0]))
-        self.assertTrue(Support().longer(46, covered, [0]))  # as long is too long
+        self.assertFalse(Support().longer(49, covered, [0]))
+        self.assertTrue(Support().longer(50, covered, [0]))  # as long is too long
 
     def test_a_name_is_supported_wherever_a_message_says_it(self) -> None:
         """In a text, also before a number; as a tool, as an argument and in the names of these."""
