@@ -287,6 +287,9 @@ class VerifyTest(unittest.TestCase):
         source = [user("port 8080, file_12, 10.55 s, v2.1")]
         self.assertEqual(["file_1", "0.5", "80"],
                          lacking(named("port 80, file_1, 0.5 s, v2.1, 8080"), source))
+        for text, missing in (("80 is 8", []), ("8 and 80", []), ("80", []), ("180", ["80"]),
+                              ("809", ["80"])):  # at the ends of a text, too
+            self.assertEqual(missing, Support().missing(["80"], [user(text)], [0]), text)
 
     def test_longer_counts_all_that_is_covered(self) -> None:
         """The arguments of calls are a part of the source."""
