@@ -353,6 +353,24 @@ class AnewTest(unittest.TestCase):
                 self.assertGreater(sum(entry["how"] == "summary" for told in payloads(
                     grown, "context_compression") for entry in told["entries"]), 2)
 
+    def test_what_an_interrupt_left_half_done_is_made_anew(self) -> None:
+        """At any part that is added: the next text is that of a ledger that knows nothing."""
+        class Cut(Ledger):
+            """Is interrupted at the first part that says so."""
+
+            def _add(self, part) -> None:
+                if "stop" in part.text:
+                    raise KeyboardInterrupt
+                super()._add(part)
+
+        parts = [((at,), f"## A\n{at}\n## {at}\nown") for at in range(5)]
+        for at in range(5):
+            ledger = Cut(NONE)
+            ledger.become(parts)
+            with self.assertRaises(KeyboardInterrupt):
+                ledger.become([*parts[:at], ((at,), "## A\nstop"), *parts[at:]])
+            self.assertEqual(Ledger(NONE).become(parts).text(), ledger.become(parts).text())
+
     def test_a_summary_adds_only_the_parts_that_are_new(self) -> None:
         """However long the session has become."""
         added: list[int] = []
