@@ -145,6 +145,23 @@ class WhyTest(unittest.TestCase):
         self.assertIn("responses_calls.jsonl#2: 'b.py'\n  entered   message #1, user, ", out)
         self.assertNotIn("above", out)
 
+    def test_what_was_put_back_is_attached_and_no_summary(self):
+        """A file that was read, put beside a summary as it is: the same words, another promise."""
+        history = [user("go"), user("the fact"), assistant("on")]
+        arrived = [Entry(message, 3, (at,), "verbatim") for at, message in enumerate(history)]
+        made = {"seq": 7, "payload": {
+            "step": 1, "strategy": "s", "trigger": "threshold", "before_tokens": 9,
+            "after_tokens": 5, "affected_indexes": [1], "entries": [
+                {"at": 1, "message": user("summed up"), "tokens": 1, "stands_for": [1],
+                 "how": "summary"},
+                {"at": 2, "message": user("a.txt: the fact"), "tokens": 1, "stands_for": [],
+                 "how": "attached"}]}}
+        found = explain("the fact", [Taken(0, 2, arrived[:2], []), Taken(1, 3, arrived[2:], [made])],
+                        history)
+        self.assertEqual(["step 1         only in what was attached: s (seq 7, threshold, 9 -> 5 tokens)",
+                          "now       the model can see it; message #1 of the log has it"],
+                         list(why_lines(found))[-2:])
+
     def test_what_took_a_handle_away_is_named(self):
         """The text was gone before: clipped, and the placeholder then summed up."""
         def change(seq, text, covers, how, at):

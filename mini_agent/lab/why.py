@@ -76,8 +76,11 @@ def _look(text: str, view: View, holders: set[int], step: int, cause: Record | N
     no message has said yet can be there all the same, in a summary or attached: `made`."""
     entries = [entry for entry in view.entries if text in text_of(entry.message)]
     form = state_of(text, view, holders) or ("made" if entries else "")
-    if form == "verbatim" and all(entry.how != "verbatim" for entry in entries):
+    hows = {entry.how for entry in entries}
+    if form == "verbatim" and "verbatim" not in hows:
         form = "shortened"
+    elif form == "summary" and hows == {"attached"}:
+        form = "attached"
     at = sorted(index for entry in entries for index in entry.stands_for if index in holders)
     return Sight(step, step, form, at, cause)
 
@@ -177,6 +180,7 @@ def _form(sight: dict[str, Any]) -> str:
     more = "" if len(sight["messages"]) <= SHOWN else f" and {len(sight['messages']) - SHOWN} more"
     return {"verbatim": f"verbatim in {named}{more}", "shortened": f"in a shortened {named}{more}",
             "summary": "only in a summary", "handle": "not there, behind a handle",
+            "attached": "only in what was attached",
             "made": "only in what was put into the window",
             "gone": "gone"}[sight["form"]]
 
@@ -190,7 +194,7 @@ def _because(cause: dict[str, Any] | None) -> str:
 
 def _now(now: dict[str, Any]) -> str:
     ways = []
-    if now["form"] in ("verbatim", "shortened", "summary", "made"):
+    if now["form"] not in ("", "handle", "gone"):
         ways.append("the model can see it")
     if now["handles"]:
         ways.append(f"read_result(handle={now['handles'][-1]}) gives it back")
