@@ -28,23 +28,31 @@ def malformed(message: Any) -> str:
     """What is wrong with the form of a message of ours, "" if it can be read."""
     if not isinstance(message, dict):
         return f"a message is {type(message).__name__}, not dict"
-    wanted: list[tuple[str, Any, type]] = [("content", message.get("content"), str)]
-    if message.get("role") == "tool":
-        wanted += [(key, message.get(key), str) for key in ("tool_call_id", "name")]
-    calls = message.get("tool_calls", [])
-    wanted += [("tool_calls", calls, list), ("error", message.get("error", {}), dict),
-               ("opaque", message.get("opaque", {}), dict)]
-    for call in calls if isinstance(calls, list) else ():
-        call = call if isinstance(call, dict) else {}
-        wanted += [(f"a call's {key}", call.get(key), kind)
-                   for key, kind in (("id", str), ("name", str), ("arguments", dict))]
-    error = message.get("error", {})
-    wanted += [(f"error.{key}", value, str) for key, value in (
-        error.items() if isinstance(error, dict) else ())]
     if message.get("role") not in ROLES:
         return f"no role {message.get('role')!r}"
     return next((f"{name} is {type(value).__name__}, not {kind.__name__}"
-                 for name, value, kind in wanted if not isinstance(value, kind)), "")
+                 for name, value, kind in _parts(message) if not isinstance(value, kind)), "")
+
+
+def _parts(message: Mapping[str, Any]) -> Iterator[tuple[str, Any, type]]:
+    """(name, value, the type that it has to have) of each part of a message.
+
+    Whoever takes them stops at the first that has another: what comes later relies on it.
+    """
+    yield "content", message.get("content"), str
+    if message["role"] == "tool":
+        yield "tool_call_id", message.get("tool_call_id"), str
+        yield "name", message.get("name"), str
+    calls, error = message.get("tool_calls", []), message.get("error", {})
+    yield "tool_calls", calls, list
+    yield "error", error, dict
+    yield "opaque", message.get("opaque", {}), dict
+    for call in calls:
+        fields = call if isinstance(call, dict) else {}
+        for key, kind in (("id", str), ("name", str), ("arguments", dict)):
+            yield f"a call's {key}", fields.get(key), kind
+    for key, value in error.items():
+        yield f"error.{key}", value, str
 
 
 def lint_message(message: Mapping[str, Any], ids: set[str], first: bool) -> Iterator[Fault]:

@@ -58,12 +58,13 @@ class Capture:
         with self._lock:
             text = self._open + self._decoder.decode(data, last)
             end = len(text) if last else text.rfind("\n") + 1
-            longest = CHUNK if text.find(MARK, end) < 0 else HELD
-            if len(text) - end > longest:  # a line without end: what shows of it may go on
-                text = text[:end] + text[max(end, text.rfind("\r", end, len(text) - 1) + 1):]
-                end = end if len(text) - end <= longest else len(text)
-            self._open = text[end:]
-            self._keep(self._clean(text[:end]))
+            whole, self._open = text[:end], text[end:]
+            longest = HELD if MARK in self._open else CHUNK
+            if len(self._open) > longest:  # a line without end: what shows of it may go on
+                self._open = _drawn_last(self._open)
+            if len(self._open) > longest:
+                whole, self._open = whole + self._open, ""
+            self._keep(self._clean(whole))
 
     def _keep(self, text: str) -> None:
         self._total += len(text)
@@ -77,6 +78,12 @@ class Capture:
         with self._lock:
             left_out = self._total - len(self._head) - len(self._tail)
             return Finished(status, self._head, self._tail, left_out)
+
+
+def _drawn_last(line: str) -> str:
+    """What stands behind the last carriage return of a line that goes on; one at its end may
+    be half of a line break."""
+    return line[line.rfind("\r", 0, -1) + 1:]
 
 
 class Program:
