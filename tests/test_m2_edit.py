@@ -112,6 +112,9 @@ class EditTest(ToolCase):
                          "old is empty; to write a whole file use write_file")
         self.assertEqual(self.fails("BAD_ARGUMENTS", "edit_file", path="a", old="text", new="text"),
                          "old and new are the same, nothing would change")
+        file = self.put("a", "a\r\nb\nc\nd\n")  # whose diff would show no change either
+        self.fails("BAD_ARGUMENTS", "edit_file", path="a", old="a\nb\nc\nd\n", new="a\nb\nc\nd\n")
+        self.assertEqual(b"a\r\nb\nc\nd\n", file.read_bytes())
 
     def test_what_an_edit_does_not_name_keeps_its_bytes(self) -> None:
         """BOM, CRLF, mixed line endings and bytes that are no UTF-8."""

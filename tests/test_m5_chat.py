@@ -340,6 +340,9 @@ class Leave(FolderTest):
         """An empty diff would look as if something were hidden."""
         (self.folder / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
         self.assertIn("  write_file a.txt:\n  (nothing changes)\n", self.asked(WRITE, "y").told)
+        (self.folder / "a.txt").write_bytes(b"one\r\ntwo\r\n")
+        self.assertIn("  write_file a.txt:\n  (only the ends of lines change)\n",
+                      self.asked(WRITE, "y").told)
 
     def test_a_no_changes_nothing_and_its_reason_reaches_the_model(self) -> None:
         """As DENIED."""

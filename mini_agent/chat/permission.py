@@ -122,7 +122,8 @@ class Permission:
 
 def _changes(before: str, after: str, path: str) -> str:
     """The diff, or words that say that there is none."""
-    return unified_diff(before, after, path) or "(nothing changes)"
+    return unified_diff(before, after, path) or (
+        "(nothing changes)" if before == after else "(only the ends of lines change)")
 
 
 def _only_reads(name: str, arguments: dict[str, Any]) -> bool:

@@ -190,9 +190,9 @@ class EditFile:
         found = occurrences(before, old)
         if len(found) != 1:
             raise self._refusal(path, before, old, found)
-        after = replaced(before, found[0], new)
-        if after == before:
+        if as_seen(old) == as_seen(new):
             raise ToolError("BAD_ARGUMENTS", self.workspace.texts("same_new"))
+        after = replaced(before, found[0], new)
         self.workspace.write(path, after.encode("utf-8", "surrogateescape"))
         diff = clean_output(unified_diff(before, after, self.workspace.relative(path)))
         shown, left_out = first_lines(diff, self.limit - HEADER_ROOM)
