@@ -548,6 +548,7 @@ class LimitsTest(unittest.TestCase):
                 self.assertIn(f"lesson.jsonl: naive at 1800: {sentence}\n", err)
         self.assertEqual(0, mini_agent(*call, "--fail-on", "overflow")[0])
         self.assertEqual(1, mini_agent(*call, "--policy", "none", "--fail-on", "overflow")[0])
+        self.assertEqual(1, mini_agent(*call, "--policy", "clip, none", "--fail-on", "law, overflow")[0])
         status, _, err = mini_agent(*call, "--policy", "naive,keep_head", "--min-recall", ".5")
         self.assertEqual((1, "mini-agent: lesson.jsonl: keep_head at 1800: far recall 0.0 is "
                           "under 0.5\n"), (status, err))

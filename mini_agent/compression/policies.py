@@ -132,11 +132,16 @@ def read_policy(path: Path) -> Policy:
 def from_data(data: Mapping[str, Any], place: str) -> Policy:
     """A policy that is in no catalogue; a trace has its data, so that it can be made again."""
     if wrong := first_fault(SCHEMA, data, Texts()):
-        raise UsageError(wrong, place=place, value=data, remedy="see mini-agent policies --json")
+        raise UsageError(wrong, place=place, value=data, remedy="see mini-agent policies --strategies")
     policy = make_policy({"source": place, "about": "", **data}, place)
-    for trigger in (policy.trigger, policy.target, *(rung.trigger for rung in policy.ladder)):
-        if trigger is not None:
-            tokens_at(trigger, FULL_WINDOW)
+    amounts = {"trigger": policy.trigger, "target": policy.target, **{
+        f"ladder[{at}].trigger": rung.trigger for at, rung in enumerate(policy.ladder)}}
+    for field, amount in amounts.items():
+        try:
+            tokens_at(0 if amount is None else amount, FULL_WINDOW)
+        except UsageError as error:
+            raise UsageError(error.message, place=f"{place}.{field}", value=amount,
+                             remedy=error.remedy) from None
     return dataclasses.replace(policy, data=data)
 
 

@@ -109,7 +109,7 @@ def _compared(options: argparse.Namespace, bounds: Bounds, err: TextIO) -> Compa
 
 
 def _plan(options: argparse.Namespace) -> Plan:
-    policies = tuple(filter(None, options.policy.split(","))) or tuple(policy_names())
+    policies = tuple(filter(None, _listed(options.policy))) or tuple(policy_names())
     windows = windows_of(options.window)
     if options.no_evidence and options.evidence is not None:
         raise UsageError("--evidence and --no-evidence contradict each other", place="--evidence",
@@ -122,6 +122,11 @@ def _plan(options: argparse.Namespace) -> Plan:
                 evidence=not options.no_evidence, misses=options.evidence is not None,
                 page=page, grid=grid(windows) if page else (), workspace=options.workspace,
                 price=options.price)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """What stands between commas, blanks around it left out."""
+    return tuple(map(str.strip, text.split(",")))
 
 
 def _facts(given: Sequence[str]) -> tuple[str, ...]:
@@ -144,7 +149,7 @@ def _facts(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def _bounds(options: argparse.Namespace) -> Bounds:
-    fail_on = () if options.fail_on is None else tuple(options.fail_on.split(","))
+    fail_on = () if options.fail_on is None else _listed(options.fail_on)
     for name in fail_on:  # an empty one too: a variable of a build that was not set
         if name not in FAILURES:
             raise UsageError(f"nothing fails on {name!r}", place="--fail-on", value=name,
