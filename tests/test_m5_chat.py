@@ -336,6 +336,14 @@ class Leave(FolderTest):
                       "  @@ -0,0 +1,2 @@\n  +one\n  +two\n", talk.told)
         self.assertEqual("one\ntwo\n", (self.folder / "a.txt").read_text(encoding="utf-8"))
 
+    def test_a_huge_file_that_is_replaced_is_told_by_its_size(self) -> None:
+        """Nobody looks through a million lines that go; what is to stand there is shown whole."""
+        (self.folder / "a.txt").write_bytes(b"\n" * 1_000_100)
+        said = self.asked(WRITE, "n").told
+        self.assertIn("  write_file a.txt (in place of 1,000,100 bytes):\n  --- a/a.txt\n", said)
+        self.assertIn("  @@ -0,0 +1,2 @@\n  +one\n  +two\n", said)
+        self.assertLess(len(said), 1_000)
+
     def test_a_file_that_is_written_as_it_is_shows_that_nothing_changes(self) -> None:
         """An empty diff would look as if something were hidden."""
         (self.folder / "a.txt").write_text("one\ntwo\n", encoding="utf-8")

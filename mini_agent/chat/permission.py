@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ..columns import number_of
 from ..compression.inputs import DESCRIBE
 from ..errors import ToolError
 from ..hostile import exposed
@@ -25,6 +26,7 @@ from .narrator import Narrator
 from .screen import Screen
 
 FREE = (*READERS, "read_result", "recall", "pin", "stage_done", "read_child", DESCRIBE)
+MOST_GONE = 1_000_000  # bytes of an old file that a diff shows as taken out
 YES, ALWAYS, NO = ("y", "yes"), ("a", "always"), ("n", "no")
 
 
@@ -111,13 +113,17 @@ class Permission:
         return f"{path}:\n{_changes(before, after, path)}"
 
     def _written(self, path: str, content: str) -> str:
-        """The diff of a whole file; where the old one cannot be read, all of the new one."""
+        """The diff of a whole file; all of the new one, where the old one cannot be read or has
+        more than anybody would look through."""
         try:
-            before = self.workspace.read(path).decode("utf-8", "replace")
+            data = self.workspace.read(path)
         except ToolError as error:
             what = "a new file" if error.code == "FILE_NOT_FOUND" else error.message
-            return f"{path} ({what}):\n{unified_diff('', content, path)}"
-        return f"{path}:\n{_changes(before, content, path)}"
+        else:
+            if len(data) - len(content) <= MOST_GONE:
+                return f"{path}:\n{_changes(data.decode('utf-8', 'replace'), content, path)}"
+            what = f"in place of {number_of(len(data), 'byte', ',')}"
+        return f"{path} ({what}):\n{unified_diff('', content, path)}"
 
 
 def _changes(before: str, after: str, path: str) -> str:
