@@ -132,6 +132,13 @@ class Clipping(unittest.TestCase):
                           str(len("\n".join(rows)) + 1), None, "3"))
         self.assertEqual(lines[1:], [*rows[:3], "[... 54 lines left out ...]", *rows[-3:]])
 
+    def test_what_is_kept_stands_in_order_whatever_there_is_of_it(self) -> None:
+        """The first three lines and the last, of 20 to 200."""
+        for count in range(20, 200):
+            rows = [f"line {number} of some long output" for number in range(count)]
+            self.assertEqual(clipped("\n".join(rows)).split("\n")[1:], [
+                *rows[:3], f"[... {count - 6} lines left out ...]", *rows[-3:]])
+
     def test_one_line_of_100_000_characters_is_cut_by_character(self) -> None:
         """The line keeps its first 200 characters and says how many are missing."""
         text = clipped("x" * 100_000)
