@@ -395,10 +395,10 @@ class SummaryTests(Case):
     """`summarize` over a live endpoint."""
 
     def summary(self, answer, provider="openai"):
-        shown = []
+        shown, self.spent = [], []
         with FakeServer(answer) as server:
             model = connect(Options(provider=provider, base_url=server.url, model="m"), {},
-                            on_text=shown.append)
+                            on_text=shown.append, on_summary=self.spent.append)
             text = model.summarize([user("a"), assistant("b")], "rolling")
         self.assertEqual(shown, [])
         self.assertNotIn("tools", server.requests[0].body)
@@ -408,6 +408,17 @@ class SummaryTests(Case):
         """No tools are offered; the text is that of the answer."""
         self.assertEqual(self.summary(stream(part(content="They said a."), part("stop"))),
                          "They said a.")
+
+    def test_what_a_summary_took_is_told_where_it_was_counted(self):
+        """Also of one that is refused: it was paid for."""
+        self.summary(plain(chat("They said a.", prompt=7, answer=3)))
+        self.assertEqual([(7, 3)], [(told["prompt_tokens"], told["completion_tokens"])
+                                    for told in self.spent])
+        with self.assertRaises(ModelError):
+            self.summary(plain(chat("")))
+        self.assertEqual(1, len(self.spent))
+        self.summary(stream(part(content="They said a."), part("stop")))
+        self.assertEqual([], self.spent)
 
     def test_a_summary_that_was_cut_says_so(self):
         """It never claims to be whole."""

@@ -147,6 +147,22 @@ class BrokenAnswerTests(Case):
             reply, retries, _, _ = self.ask(answer)
             self.assertEqual((reply.content, retries), ("hi", []))
 
+    def test_what_stands_behind_the_end_mark_is_not_read(self):
+        """A server that says more, or keeps the line open, has said all that counts."""
+        more = {"type": "content_block_delta", "index": 0,
+                "delta": {"type": "text_delta", "text": " more"}}
+        for name, (reply, retries, _, shown) in self.both(
+                stream(part(content="hi"), part("stop"), "[DONE]", part(content=" more")),
+                stream(*messages_events({"type": "text", "text": "hi"}), more)):
+            with self.subTest(name):
+                self.assertEqual((reply.content, retries, "".join(shown)), ("hi", [], "hi"))
+
+    def test_an_answer_of_nothing_is_none(self):
+        """Status 200 and no byte, or blank lines: it is asked for again."""
+        for nothing in (b"", b"\n", b" \r\n\n"):
+            reply, retries, _, _ = self.ask(plain(nothing), HI)
+            self.assertEqual((reply.content, [r["status"] for r in retries]), ("hi", ["broken"]))
+
     def test_a_connection_that_breaks_is_tried_again(self):
         """Before the answer, in the middle of a stream, in the middle of a body."""
         body = json.dumps(chat("hi")).encode()

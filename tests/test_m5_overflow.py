@@ -1,7 +1,9 @@
 """Milestone 5: "the prompt is too long" is told by its text, and never from a rate limit."""
 
 import json
+import re
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 from mini_agent.errors import EndpointError, PromptTooLongError
@@ -29,6 +31,46 @@ def wrappings(text):
         "gateway": {"error": {"message": "Provider returned error", "code": 400,
                               "metadata": {"raw": json.dumps(inner), "provider_name": "X"}}},
     }
+
+
+class RefusalTests(unittest.TestCase):
+    """What an endpoint's refusal comes to: a status, whether it can pass, and what to do."""
+
+    def test_each_kind_of_refusal_has_its_remedy(self):
+        """By its status, and where that says little by its words."""
+        model = "check the model 'm' (MINI_AGENT_MODEL, --model) and the path in OPENAI_BASE_URL"
+        key = "the key in OPENAI_API_KEY is not accepted here: check both"
+        account, later = "waiting does not help: look at the account's plan", "try again later"
+        other = "the endpoint does not take this request as it is"
+        for status, said, passing, remedy in (
+                (401, "no", False, key), (403, "no", False, key), (402, "no", False, account),
+                (429, "insufficient_quota", False, account), (400, "billing", False, account),
+                (404, "no", False, model), (400, "the model is not there", False, model),
+                (302, "", False, "it points elsewhere: put the final address into OPENAI_BASE_URL"),
+                (399, "", False, "it points elsewhere: put the final address into OPENAI_BASE_URL"),
+                (429, "slow down", True, later), (500, "no", True, later), (503, "no", True, later),
+                (408, "no", True, other), (400, "no", False, other), (422, "no", False, other)):
+            with self.subTest(status=status, said=said):
+                error = refusal(replace(ENDPOINT, key="k" * 9), status, {}, said.encode())
+                self.assertEqual((error.status, error.passing, error.remedy),
+                                 (status, passing, remedy))
+        self.assertEqual("set OPENAI_API_KEY to a key of this endpoint",
+                         refusal(ENDPOINT, 401, {}, b"no").remedy)
+
+    def test_an_error_inside_an_answer_has_the_status_of_its_type(self):
+        """Or of its code, where that is a status; of neither it is a fault of the server."""
+        for error, status in (
+                ({"type": "overloaded_error"}, 529), ({"type": "rate_limit_error"}, 429),
+                ({"type": "api_error"}, 500), ({"type": "server_error"}, 500),
+                ({"type": "timeout_error"}, 504), ({"type": "authentication_error"}, 401),
+                ({"type": "permission_error"}, 403), ({"type": "not_found_error"}, 404),
+                ({"type": "invalid_request_error"}, 400), ({"type": "other"}, 500), ({}, 500), ("words", 500), ({"code": 400}, 400),
+                ({"code": 599}, 599), ({"code": 600}, 500), ({"code": 399}, 500),
+                ({"code": "rate", "type": "rate_limit_error"}, 429)):
+            with self.subTest(error):
+                self.assertEqual(status, refusal_inside(ENDPOINT, {"error": error}).status)
+        self.assertIsInstance(refusal_inside(ENDPOINT, {"error": {"type": "request_too_large"}}),
+                              PromptTooLongError)
 
 
 class OverflowTextTests(unittest.TestCase):
@@ -68,6 +110,12 @@ class OverflowTextTests(unittest.TestCase):
                 with self.subTest(case["from"], wrapping=name):
                     error = refusal(ENDPOINT, 429, {}, json.dumps(body).encode())
                     self.assertIsInstance(error, EndpointError)
+
+    def test_a_size_of_nothing_is_none(self):
+        """A proxy that fills in 0 has not counted: no window of nothing is learned from it."""
+        for case in OVERFLOWS:
+            found = overflow(re.sub(r"\d[\d,_]*", "0", case["text"]))
+            self.assertIn(found, (None, (None, None)), case["text"])
 
     def test_an_overflow_in_the_middle_of_a_stream_is_one(self):
         """Some endpoints send 200 first and the error as an event."""
