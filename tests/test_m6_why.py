@@ -145,6 +145,31 @@ class WhyTest(unittest.TestCase):
         self.assertIn("responses_calls.jsonl#2: 'b.py'\n  entered   message #1, user, ", out)
         self.assertNotIn("above", out)
 
+    def test_what_was_done_since_the_last_request_is_told_apart(self):
+        """A window compressed by hand, or a compression taken back, is what the model gets next."""
+        records = []
+        tracer = Tracer(records.append)
+        tracer.event("run_start", format=1, task="t")
+        for step, text in ((0, "go"), (1, "the fact")):
+            tracer.message(step, user(text))
+            tracer.event("model_call", step=step, messages=2 * step + 1, tokens=7)
+            tracer.message(step, assistant("on"))
+        change = {"step": 2, "strategy": "s", "before_messages": 4, "after_messages": 2,
+                  "before_tokens": 9, "after_tokens": 5, "affected_indexes": [1, 2, 3],
+                  "trigger": "manual", "prefix_kept": 3, "entries": [
+                      {"at": 1, "message": user("summed up"), "tokens": 2, "stands_for": [1, 2, 3],
+                       "how": "summary"}]}
+        tracer.event("context_compression", **change)
+        trace = Path(self.enterContext(tempfile.TemporaryDirectory())) / "t.jsonl"
+        trace.write_text("".join(map(line, records)), encoding="utf-8")
+        out = mini_agent("why", trace, "the fact")[1]
+        self.assertEqual(["  step 1         verbatim in #2",
+                          f"  since then     gone: s (seq {len(records) - 1}, manual, 9 -> 5 tokens)",
+                          "  now       the window shows no way back; message #2 of the log has it"],
+                         out.splitlines()[-3:])
+        self.assertEqual([True, False], [seen["sent"] for seen in self.why(trace, "the fact")["seen"]])
+        self.assertEqual(2, len(mini_agent("show", trace, "--json")[1].splitlines()))
+
     def test_what_was_put_back_is_attached_and_no_summary(self):
         """A file that was read, put beside a summary as it is: the same words, another promise."""
         history = [user("go"), user("the fact"), assistant("on")]

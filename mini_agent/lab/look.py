@@ -36,7 +36,8 @@ class Wanted(NamedTuple):
 
 
 def steps_at(path: str, wanted: Wanted = Wanted(), below: bool = True) -> Iterator[Looked]:
-    """(name, steps, history) of each session in a file, and those `below` a trace.
+    """(name, steps, history) of each session in a file; with those `below` a trace, and what
+    was done in it since the last call.
 
     A trace shows what its run sent; with a policy, and for any other log, the session
     is replayed (under `none` if no policy is named, and then with the marks of what the
@@ -47,7 +48,7 @@ def steps_at(path: str, wanted: Wanted = Wanted(), below: bool = True) -> Iterat
     if not policy and is_trace(path):
         for number, place in islice(family_of(Path(path)), None if below else 1):
             trace = read_trace(place)
-            yield (name + number, list(steps_of_trace(trace.records, counted_by(trace))),
+            yield (name + number, list(steps_of_trace(trace.records, counted_by(trace), below)),
                    trace.messages())
         return
     for session in open_sessions(path, partial(run_in_copy, workspace=workspace)):

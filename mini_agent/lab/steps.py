@@ -23,7 +23,8 @@ class Taken:
     """One model call: its step, `history` messages said before it, the entries that
     `arrived` since the last call, the records of the changes since then, and the tokens
     `sent`, tool declarations too (0 where nobody has counted them). `host`: another agent,
-    whose log this is, had compressed its own context since then."""
+    whose log this is, had compressed its own context since then. `asked` is False of what
+    was done since the last call, which no request has had yet."""
 
     step: int
     history: int
@@ -31,13 +32,16 @@ class Taken:
     changes: Sequence[Record]
     sent: int = 0
     host: bool = False
+    asked: bool = True
 
 
-def steps_of_trace(records: Sequence[Record], estimate: Estimator) -> Iterator[Taken]:
-    """The model calls of a trace. Raises `TraceError` where a change does not fit."""
+def steps_of_trace(records: Sequence[Record], estimate: Estimator,
+                   since: bool = False) -> Iterator[Taken]:
+    """The model calls of a trace, and behind them, if asked for, the changes `since` the last
+    one, where there are any. Raises `TraceError` where a change does not fit."""
     arrived: list[Entry] = []
     changes: list[Record] = []
-    size, host = 0, False
+    size, host, step = 0, False, -1
     for record, view in rebuild(records, estimate):
         if record["type"] == "message":
             arrived.append(view[-1])
@@ -46,10 +50,13 @@ def steps_of_trace(records: Sequence[Record], estimate: Estimator) -> Iterator[T
             changes.append(record)
         elif record["event"] == "model_call":
             call = record["payload"]
-            yield Taken(call["step"], size, arrived, changes, call.get("tokens") or 0, host)
+            step = call["step"]
+            yield Taken(step, size, arrived, changes, call.get("tokens") or 0, host)
             arrived, changes, host = [], [], False
         elif record["event"] == "host_compression":
             host = True
+    if since and changes:
+        yield Taken(step + 1, size, arrived, changes, asked=False)
 
 
 def views(steps: Iterable[Taken]) -> Iterator[tuple[Taken, View]]:

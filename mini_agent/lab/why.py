@@ -28,14 +28,16 @@ ARGUMENT_CHARS = 120  # of the arguments of a call; --json has all of them
 
 @dataclass
 class Sight:
-    """Steps `first` to `last` at which the text stood in one form; `cause` is the record
-    that made it so, None where it was a new message."""
+    """Steps `first` to `last` at which the text stood in one form, or, not `sent`, as it will
+    stand in the next request; `cause` is the record that made it so, None where it was a
+    new message."""
 
     first: int
     last: int
     form: str
     at: list[int] = field(default_factory=list)
     cause: Record | None = None
+    sent: bool = True
 
 
 def sights(text: str, steps: Iterable[Taken],
@@ -61,13 +63,15 @@ def sights(text: str, steps: Iterable[Taken],
             view = apply(view, change)
         if came or taken.changes or not found:
             sight = _look(text, view, holders, taken.step, cause)
+            sight.sent = taken.asked
             if sight.form in ("handle", "gone"):
                 sight.cause = cause or about
             if not sight.form and found and found[-1].form:
                 sight.form = "gone"
             if not found or (sight.form, sight.at) != (found[-1].form, found[-1].at):
                 found.append(sight)
-        found[-1].last = taken.step
+        if taken.asked:
+            found[-1].last = taken.step
     return found, view
 
 
@@ -97,7 +101,8 @@ def explain(text: str, steps: Iterable[Taken], history: Sequence[Message]) -> di
     return {"text": text, "entered": entered,
             "nearly": [] if holders else nearly_said(text, history),
             "seen": [{"first": sight.first, "last": sight.last, "form": sight.form,
-                      "messages": sight.at, "cause": _cause(sight.cause)} for sight in found],
+                      "messages": sight.at, "cause": _cause(sight.cause), "sent": sight.sent}
+                     for sight in found],
             "host": [step.step for step in taken if step.host],
             "now": {"form": found[-1].form if found else "", **_way_back(
                 holders, last)}}
@@ -106,7 +111,7 @@ def explain(text: str, steps: Iterable[Taken], history: Sequence[Message]) -> di
 def _first_seen(index: int, taken: Sequence[Taken], found: Sequence[Sight]) -> dict[str, Any]:
     """The step whose request first had a message, None for none, and whether the text was in
     it still: a message can be cut before it is sent for the first time."""
-    first = next((step.step for step in taken if step.history > index), None)
+    first = next((step.step for step in taken if step.history > index and step.asked), None)
     return {"first_seen": first, "with_text": first is not None and any(
         sight.first <= first <= sight.last and index in sight.at for sight in found)}
 
@@ -142,7 +147,8 @@ def why_lines(found: dict[str, Any]) -> Iterator[str]:
     for sight in found["seen"]:
         steps = f"{sight['first']}" if sight["first"] == sight["last"] else (
             f"{sight['first']}-{sight['last']}")
-        yield f"step {steps:10}{_form(sight)}{_because(sight['cause'])}"
+        when = f"step {steps:10}" if sight["sent"] else f"{'since then':15}"
+        yield f"{when}{_form(sight)}{_because(sight['cause'])}"
     if found["entered"] or found["seen"]:
         yield f"now       {_now(found['now'])}"
     if found["seen"] and found["host"]:
