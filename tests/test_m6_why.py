@@ -136,6 +136,15 @@ class WhyTest(unittest.TestCase):
         self.assertEqual("now       the window shows no way back; no message has it",
                          list(why_lines(found))[-1])
 
+    def test_a_trace_that_was_moved_without_its_folder_names_the_logs_that_are_missing(self):
+        """A sub-agent may have known it."""
+        alone = Path(self.enterContext(tempfile.TemporaryDirectory())) / "alone.jsonl"
+        alone.write_bytes((ROOT / "traces" / "reference" / "m4-trace.jsonl").read_bytes())
+        status, out, _ = mini_agent("why", alone, "gw-2 GET /search?q=chair")
+        self.assertEqual((1, "; ".join(f"the log of sub-agent {number} is missing"
+                                       for number in (1, 2, 3)) + "\n"),
+                         (status, out.partition("not part of the session: ")[2]))
+
     def test_only_of_a_sub_agent_it_is_said_how_its_parent_can_have_it(self):
         """The second session of another agent's file has a number too, and no parent."""
         child = "212 of 4380 requests failed"

@@ -13,7 +13,7 @@ from ..columns import number_of
 from ..compression.budget import window_tokens
 from ..errors import UsageError
 from ..messages import Message
-from ..subagents.trails import family_of, find_trace
+from ..subagents.trails import children_of, family_of, find_trace
 from ..tokens import Estimator, estimator
 from ..trace import Trace, parse_record, read_trace
 from .extremes import lab_policy
@@ -67,8 +67,12 @@ def unread_at(path: str) -> str:
     if is_trace(path):
         trace = read_trace(Path(path))
         notes = next(trace.events("run_start"), {}).get("notes")
+        begun = {start.get("child") for start in trace.events("subagent_start")}
+        gone = begun.difference(number for number, _ in children_of(Path(path)))
         return "; ".join(filter(None, (
-            left_out(notes) if isinstance(notes, dict) else "", trace.warning)))
+            left_out(notes) if isinstance(notes, dict) else "", trace.warning,
+            *(f"the log of sub-agent {number} is missing" for number in sorted(
+                number for number in gone if isinstance(number, int))))))
     sessions = open_sessions(path, run_in_copy)
     lines = sum(len(session.unreadable) for session in sessions)
     return "; ".join(filter(None, (
