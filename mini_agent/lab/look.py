@@ -67,12 +67,12 @@ def unread_at(path: str) -> str:
     if is_trace(path):
         trace = read_trace(Path(path))
         notes = next(trace.events("run_start"), {}).get("notes")
-        begun = {start.get("child") for start in trace.events("subagent_start")}
-        gone = begun.difference(number for number, _ in children_of(Path(path)))
+        begun = [start.get("child") for start in trace.events("subagent_start")]
+        there = [number for number, _ in children_of(Path(path))]
         return "; ".join(filter(None, (
             left_out(notes) if isinstance(notes, dict) else "", trace.warning,
-            *(f"the log of sub-agent {number} is missing" for number in sorted(
-                number for number in gone if isinstance(number, int))))))
+            *(f"the log of sub-agent {number} is missing" for number in begun
+              if isinstance(number, int) and number not in there))))
     sessions = open_sessions(path, run_in_copy)
     lines = sum(len(session.unreadable) for session in sessions)
     return "; ".join(filter(None, (
