@@ -79,6 +79,16 @@ class OutputTest(unittest.TestCase):
                       "those count that outgrow it and have 20 calls or more)\n", out)
         self.assertRegex(out, r"\nwindow 2000 +sessions +far ")
 
+    def test_evidence_is_in_the_rows_of_json_too(self):
+        """Of the policies that were asked for, as many items as were asked for."""
+        rows = json.loads(mini_agent(
+            "compare", SAMPLES / "lesson.jsonl", "--policy", "digest,clip", "--window", "1800",
+            "--evidence", "2", "--json")[1])
+        none, digest, clip = (row.get("missed") for row in rows)
+        self.assertEqual((None, 2, []), (none, len(digest), clip))
+        self.assertEqual({"step": 5, "text": 'return "".join(parts)', "last_seen": 3, "reach": True},
+                         digest[1])
+
     def test_lines_that_could_not_be_read_are_told_of_many_sessions_too(self):
         """Under the head of the table of means, by the name of the file."""
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))

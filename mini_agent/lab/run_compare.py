@@ -29,7 +29,8 @@ from .progress import ProgressLine
 from .shares import merge_shares, share_text
 from .sources import find_sources, shard
 from .summary import MIN_CALLS, summarise
-from .tables import as_csv, as_json, fact_lines, missed_lines, session_table, summary_table
+from .tables import (
+    as_csv, as_json, fact_lines, missed_lines, session_table, summary_table, with_missed)
 from .verdict import verdicts
 
 
@@ -169,6 +170,9 @@ def _tell_faults(results: Sequence[Result], err: TextIO) -> bool:
 def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
            out: TextIO) -> None:
     rows = [row for result in results for row in result["rows"]]
+    if options.json and options.evidence is not None:
+        rows = [row for result in results
+                for row in with_missed(result, plan.policies, options.evidence)]
     if options.json or options.csv:
         out.write(as_json(rows) if options.json else as_csv(rows))
         return

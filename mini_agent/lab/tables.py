@@ -14,7 +14,7 @@ from typing import Any
 
 from ..columns import Table, number_of
 from ..hostile import escaped
-from .measures import KEYS
+from .measures import KEYS, Missed
 
 Row = Mapping[str, Any]
 Result = Mapping[str, Any]
@@ -169,11 +169,7 @@ def _summary_cells(row: Row) -> tuple[str, ...]:
 def missed_lines(results: Sequence[Result], limit: int) -> Iterator[str]:
     """What was missing at which step, the largest first, `limit` a policy and window."""
     for result in results:
-        cells: dict[tuple[str, int], list[Sequence[Any]]] = {}
-        for policy, window, *missed in result["missed"]:
-            cells.setdefault((policy, window), []).append(missed)
-        for (policy, window), found in cells.items():
-            found.sort(key=lambda item: (-len(item[1]), item[0], item[1]))
+        for (policy, window), found in _missed(result).items():
             yield ""
             missing = number_of(len(found), "item")
             yield (f"{result['session']}: {policy} at {window}: missing: {missing}"
@@ -182,3 +178,23 @@ def missed_lines(results: Sequence[Result], limit: int) -> Iterator[str]:
                 handle = ", behind a handle" * reach
                 yield (f"  step {step}, last seen in #{last_seen}{handle}: "
                        f"{json.dumps(text, ensure_ascii=False)}")
+
+
+def _missed(result: Result) -> dict[tuple[str, int], list[Sequence[Any]]]:
+    """What each policy and window missed, the largest first."""
+    cells: dict[tuple[str, int], list[Sequence[Any]]] = {}
+    for policy, window, *missed in result["missed"]:
+        cells.setdefault((policy, window), []).append(missed)
+    for found in cells.values():
+        found.sort(key=lambda item: (-len(item[1]), item[0], item[1]))
+    return cells
+
+
+def with_missed(result: Result, policies: Sequence[str], limit: int) -> Iterator[Row]:
+    """The rows of a session, those of the policies that were asked for with what they missed."""
+    cells = _missed(result)
+    for row in result["rows"]:
+        if row["policy"] in policies:
+            found = cells.get((row["policy"], row["window"]), [])[:limit]
+            row = {**row, "missed": [dict(zip(Missed._fields, item)) for item in found]}
+        yield row
