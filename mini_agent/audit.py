@@ -126,11 +126,11 @@ class _Fold:
             yield from self._answered(message)
 
     def _answered(self, message: Message) -> Iterator[Fault]:
-        told, self._answer = self._answer, {}
-        if told["id"] != message["tool_call_id"]:
-            yield "trace", f"the tool_result before it is of {told['id']!r}"
-        yield from _differing(told, chars=len(message["content"]))
-        if told["ok"] == ("error" in message):
+        result, self._answer = self._answer, {}
+        if result["id"] != message["tool_call_id"]:
+            yield "trace", f"the tool_result before it is of {result['id']!r}"
+        yield from _differing(result, chars=len(message["content"]))
+        if result["ok"] == ("error" in message):
             yield "trace", "the record and the message do not agree whether it failed"
 
     def _on_tool_result(self, payload: dict[str, Any]) -> Iterable[Fault]:
@@ -242,8 +242,8 @@ def _governed(start: Mapping[str, Any]) -> tuple[Governance, str]:
         return recorded({}, "policy"), f"laws and sizes cannot be checked: {error}"
 
 
-def _differing(told: Mapping[str, Any], **rebuilt: int) -> Iterator[Fault]:
+def _differing(payload: Mapping[str, Any], **rebuilt: int) -> Iterator[Fault]:
     """The numbers of a record that are not those that were counted again."""
     for key, value in rebuilt.items():
-        if told[key] != value:
-            yield "trace", f"{key} is {told[key]}, rebuilt it is {value}"
+        if payload[key] != value:
+            yield "trace", f"{key} is {payload[key]}, rebuilt it is {value}"

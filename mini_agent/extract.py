@@ -174,8 +174,8 @@ def _concepts(messages: Sequence[Message], texts: Texts) -> list[str]:
     """
     named = Counter(word for message in messages for word in words(
         _IN_FOLDER.sub(" ", _said(message, 4 * MAX_CHARS))))
-    told = [word for word, times in named.most_common() if times > 1 or word[0] < "\u3400"][:12]
-    return [texts("said_action", text=", ".join(told))] if told else []
+    kept = [word for word, times in named.most_common() if times > 1 or word[0] < "\u3400"][:12]
+    return [texts("said_action", text=", ".join(kept))] if kept else []
 
 
 def _said(message: Message, limit: int | None = None) -> str:

@@ -71,24 +71,25 @@ def rows(records: Iterable[Record]) -> list[Row]:
 
 
 def _row(record: Record, compressions: list[Compression], earlier: Row | None) -> Row:
-    told = record["payload"]
+    payload = record["payload"]
     is_sent = record["event"] == "model_call"
-    size, count = int(told.get("tokens", 0)), int(told.get("messages", 0))
+    size, count = int(payload.get("tokens", 0)), int(payload.get("messages", 0))
     every = (*(earlier.compressions if earlier else ()), *compressions)
     before, before_messages = size, count
     if every:
         before = every[0].before + max(0, size - every[-1].after)
         before_messages = every[0].before_messages
-    return Row(int(told["step"]), before, before_messages, size if is_sent else 0,
+    return Row(int(payload["step"]), before, before_messages, size if is_sent else 0,
                count if is_sent else 0, every)
 
 
 def _compression(record: Record) -> Compression:
-    told: dict[str, Any] = record["payload"]
-    before, after, before_messages, after_messages = (int(told[key]) for key in (
+    payload: dict[str, Any] = record["payload"]
+    before, after, before_messages, after_messages = (int(payload[key]) for key in (
         "before_tokens", "after_tokens", "before_messages", "after_messages"))
-    return Compression(record["seq"], int(told["step"]), str(told["strategy"]), before, after,
-                       before_messages, after_messages, tuple(map(int, told["affected_indexes"])))
+    return Compression(
+        record["seq"], int(payload["step"]), str(payload["strategy"]), before, after,
+        before_messages, after_messages, tuple(map(int, payload["affected_indexes"])))
 
 
 def all_compressions(table: Iterable[Row]) -> list[Compression]:

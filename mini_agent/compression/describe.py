@@ -72,14 +72,14 @@ def part_lines() -> Iterator[str]:
 
 def _trigger(policy: Policy) -> str:
     if policy.trigger is not None:
-        told = f"over {_amount(policy.trigger)}"
+        words = f"over {_amount(policy.trigger)}"
     elif policy.reserve or policy.margin:
-        told = f"over the window less {number_of(policy.reserve + policy.margin, 'token', ',')}"
+        words = f"over the window less {number_of(policy.reserve + policy.margin, 'token', ',')}"
     else:
-        told = "over the window"
+        words = "over the window"
     if policy.reserve:
-        told += f"; hard limit: the window less {policy.reserve:,} for the answer"
-    return told + (", and at the end of each stage" if policy.stages else "")
+        words += f"; hard limit: the window less {policy.reserve:,} for the answer"
+    return words + (", and at the end of each stage" if policy.stages else "")
 
 
 def _amount(amount: str | int) -> str:
@@ -110,6 +110,6 @@ def _tier(rung: Rung) -> str:
 
 def _settings(strategy: Strategy) -> str:
     """The settings with which a strategy runs."""
-    told = (f"{field.name}={getattr(strategy, field.name)!r}"
+    settings = (f"{field.name}={getattr(strategy, field.name)!r}"
             for field in dataclasses.fields(strategy))
-    return f" ({', '.join(told)})" if dataclasses.fields(strategy) else ""
+    return f" ({', '.join(settings)})" if dataclasses.fields(strategy) else ""

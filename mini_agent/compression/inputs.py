@@ -111,9 +111,9 @@ class Inputs:
     def _judge(self, limit: int, history: Sequence[Message]) -> dict[str, str]:
         """The tools that are sent short or left out, the last one first, until all have `limit`
         tokens."""
-        told = "\n".join(message["content"] for message in history)
+        said = "\n".join(message["content"] for message in history)
         spared = {*NAMED, *(self._settings.always if self._settings else ())}
-        free = [name for name in reversed(self._whole) if name not in spared and name not in told]
+        free = [name for name in reversed(self._whole) if name not in spared and name not in said]
         forms: dict[str, str] = {}
         for form in (SHORT, OUT) if DESCRIBE in self._whole else (SHORT,):
             for name in free:

@@ -134,10 +134,10 @@ def _conservation(case: _Case) -> str:
         return "a history message would stand behind two entries"
     if not had.issuperset(claimed):
         return f"an entry names messages that were not affected: {sorted(set(claimed) - had)[:5]}"
-    told = set(change.dropped)
-    if not had.difference(claimed).issuperset(told):
-        return f"messages {sorted(told - had.difference(claimed))[:5]} are not dropped by it"
-    lost = had.difference(claimed, told)
+    dropped = set(change.dropped)
+    if not had.difference(claimed).issuperset(dropped):
+        return f"messages {sorted(dropped - had.difference(claimed))[:5]} are not dropped by it"
+    lost = had.difference(claimed, dropped)
     return f"messages {sorted(lost)[:5]} would be lost without a word" if lost else ""
 
 

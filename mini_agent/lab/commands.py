@@ -89,10 +89,10 @@ def _check(options: argparse.Namespace) -> int:
     unread: list[str] = []
     found = findings_of(options.files, unread)
     if options.json:
-        told = [one._asdict() for one in found]
+        findings = [one._asdict() for one in found]
         if len(unread) < len(options.files):
-            print(json.dumps(told, ensure_ascii=False))
-        status = FAILED if told else DONE
+            print(json.dumps(findings, ensure_ascii=False))
+        status = FAILED if findings else DONE
     else:
         status = DONE
         for one in found:

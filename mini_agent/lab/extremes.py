@@ -99,11 +99,11 @@ class BagOfWords(OneMessage):
         return self.change(self.name, view, scene, self._words)
 
     def _words(self, covered: Sequence[int]) -> Iterator[str]:
-        told: set[str] = set()
+        written: set[str] = set()
         for index in reversed(covered):
             for word in self.recording.words(index):
-                if word not in told:
-                    told.add(word)
+                if word not in written:
+                    written.add(word)
                     yield word
 
 

@@ -52,10 +52,10 @@ def panel(number: int, title: str, points: Points, scale: Scale, look: Look) -> 
             for name, (cost, far) in points.items()}
     line = " ".join(f"{dots[name].x:.1f},{dots[name].y:.1f}" for name in look.joined
                     if name in dots)
-    told: dict[Point, list[str]] = {}
+    names_at: dict[Point, list[str]] = {}
     for name in sorted((name for name in dots if name in look.named),
                        key=lambda name: (name not in look.joined, dots[name].y)):
-        told.setdefault(dots[name], []).append(name)
+        names_at.setdefault(dots[name], []).append(name)
     return "\n".join([
         f'<g transform="translate({LEFT + number * (WIDTH + GAP)},{TOP})">',
         f'<text class="title" y="-10">{escape(title)}</text>',
@@ -63,7 +63,7 @@ def panel(number: int, title: str, points: Points, scale: Scale, look: Look) -> 
         *_axes(scale),
         f'<polyline class="joined" points="{line}"/>',
         *(_label(label, look) for label in placed(
-            [(_together(names), dot) for dot, names in told.items()], list(dots.values()),
+            [(_together(names), dot) for dot, names in names_at.items()], list(dots.values()),
             WIDTH, HEIGHT)),
         *(_dot(name, dot, look) for name, dot in dots.items()),
         "</g>"])

@@ -128,13 +128,13 @@ class Walk:
 
     def _act(self, act: Act, step: int, history: Sequence[Message]) -> None:
         """End a stage, or set a pin, as it was done in the recorded run."""
-        told = act.payload
+        payload = act.payload
         self._window.take_in(history[:act.at])
         if act.event == "stage":
-            self._window.stage_done(history[:act.at], told["name"], step)
+            self._window.stage_done(history[:act.at], payload["name"], step)
         else:
-            pin = Pin(told["index"], told["text"], told["kind"], told["protect"])
-            self._window.pin(pin, step, told["by"])
+            pin = Pin(payload["index"], payload["text"], payload["kind"], payload["protect"])
+            self._window.pin(pin, step, payload["by"])
 
     def _tell(self, step: int, at: int, before: View, over: bool) -> None:
         """Tell the observers of a step, which began with the view `before`."""

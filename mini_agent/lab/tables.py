@@ -123,9 +123,9 @@ def _facts(rows: Sequence[Row], never_said: bool = True) -> Iterator[str]:
             states.setdefault(row["facts"][fact], []).append(row["policy"])
         if not never_said and list(states) == ["gone"]:
             continue
-        told = "; ".join(f"{state or 'not said yet'} under {', '.join(names)}"
+        places = "; ".join(f"{state or 'not said yet'} under {', '.join(names)}"
                          for state, names in states.items())
-        yield f"  fact {fact!r}: {told}"
+        yield f"  fact {fact!r}: {places}"
 
 
 def fact_lines(results: Sequence[Result]) -> Iterator[str]:

@@ -165,9 +165,9 @@ class _Assembly:
 
     def _count(self, data: Mapping[str, Any]) -> None:
         """Later numbers replace earlier ones, as far as they are numbers."""
-        told = data.get("usage")
-        if isinstance(told, Mapping):
-            self._usage |= {name: value for name, value in told.items() if count(value)}
+        reported = data.get("usage")
+        if isinstance(reported, Mapping):
+            self._usage |= {name: value for name, value in reported.items() if count(value)}
 
     def _open(self, index: int, block: Block) -> str:
         if index in self._blocks:

@@ -111,8 +111,8 @@ def overflow(text: str) -> Overflow | None:
     matches = [match.groupdict() for wording in WORDINGS if (match := wording.search(text))]
     if not matches:
         return None
-    told = max(matches, key=len)  # a wording with numbers says more than one without
-    return Overflow(_number(told.get("window")), _number(told.get("tokens")))
+    best = max(matches, key=len)  # a wording with numbers says more than one without
+    return Overflow(_number(best.get("window")), _number(best.get("tokens")))
 
 
 def _number(digits: str | None) -> int | None:

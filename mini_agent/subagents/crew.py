@@ -94,7 +94,7 @@ class Crew:
                 child.process.end()
             pool.shutdown(cancel_futures=True)
             for child in _children(plans):
-                if not child.told:  # we were interrupted
+                if not child.ended:  # we were interrupted
                     self._end(child, Ending("killed"), step)
 
     def _globs(self) -> list[str]:
@@ -158,7 +158,7 @@ class Crew:
 
     def _end(self, child: Child, ending: Ending, step: int) -> Ending:
         """The ending with its numbers, and its record."""
-        child.told = True
+        child.ended = True
         if self.purse.limit is not None:
             with suppress(MiniAgentError, OSError):  # what nobody can count counts as sent
                 sent = sent_by_family(child_trace(self.home.folder, child.number))

@@ -53,8 +53,8 @@ class Numbers:
         """The numbers with what one more record says."""
         if record.get("event") != "model_call":
             return self
-        told = record["payload"]
-        tokens = told.get("predicted", told.get("tokens", 0))
+        payload = record["payload"]
+        tokens = payload.get("predicted", payload.get("tokens", 0))
         return Numbers(self.steps + 1, max(self.peak_tokens, tokens), self.sent_tokens + tokens)
 
 

@@ -63,7 +63,7 @@ class Child:
     request: bytes
     texts: Texts
     future: Future[Ending] | None = None
-    told: bool = False
+    ended: bool = False
 
     def run(self) -> Ending:
         """Let it work to its end; in a thread of its own."""

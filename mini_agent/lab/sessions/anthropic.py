@@ -155,9 +155,10 @@ def _recorded(document: Document) -> LogSession:
     calls = [(_request(value), dict_of(value["response"]))
              for value in document.objects() if _request(value)]
     wire = _Wire(log)
-    told = any(request.get("tools") for request, _ in calls)  # else none says what is beside it
+    # Where no call has tools, nothing says which calls are beside the conversation.
+    have_tools = any(request.get("tools") for request, _ in calls)
     for request, response in calls:
-        if request.get("tools") or not told:
+        if request.get("tools") or not have_tools:
             wire.call(request, dict_of(response.get("body")) or response)
         else:
             log.notes["side_calls"] += 1
