@@ -41,6 +41,7 @@ from .json_length import json_length
 
 PER_MESSAGE = 4  # tokens: the role and what separates messages
 PER_CALL = 8     # tokens beside the characters of the tool's name: id, type, quotes
+_BREAKS = re.compile(r"([\r\n]+)")
 
 
 class Estimator(Protocol):
@@ -50,8 +51,15 @@ class Estimator(Protocol):
     def name(self) -> str:
         """The name by which `estimator` gives it, and which traces carry."""
 
+    @property
+    def parts(self) -> int:
+        """Of how many parts a token is."""
+
+    def weigh(self, text: str, /) -> int:
+        """What a text weighs, in parts of a token; see `by_lines`."""
+
     def text(self, text: str, /) -> int:
-        """Tokens of a bare text."""
+        """Tokens of a bare text: its weight, rounded up."""
 
     def message(self, message: Mapping[str, Any], /) -> int:
         """Tokens of one message as it is sent: text, calls, opaque reasoning."""
@@ -61,6 +69,12 @@ class Estimator(Protocol):
 
     def __call__(self, messages: Iterable[Mapping[str, Any]], /) -> int:
         """The sum of `message`."""
+
+
+def by_lines(estimate: Estimator, text: str) -> int:
+    """`estimate.text(text)`, for an estimator that knows many of its lines: a line break ends
+    every run, so that lines, and the breaks between them, can be weighed one by one."""
+    return -(-sum(map(estimate.weigh, _BREAKS.split(text))) // estimate.parts)
 
 
 Costs = Counts  # thousandths of a token for each of what is counted
@@ -80,40 +94,35 @@ PROFILES = {
 
 
 def _by_runs(costs: Costs, text: str) -> int:
-    """The counts times their costs, rounded up to tokens."""
-    thousandths: int = sum(map(mul, counts(text), costs))
-    return -(-thousandths // 1000)
-
-
-def _by_length(characters: int, text: str) -> int:
-    """One token for each `characters` characters, rounded up."""
-    return -(-len(text) // characters)
-
-
-def _json_by_length(characters: int, value: Any) -> int:
-    """The same of a value as JSON, which need not be written for it."""
-    return -(-json_length(value) // characters)
+    """The counts times their costs, in thousandths of a token."""
+    return sum(map(mul, counts(text), costs))
 
 
 def _by_published_formula(text: str) -> int:
-    """A token for each Han character and a quarter for any other, rounded up."""
+    """Four quarters of a token for each Han character, one for any other."""
     han = 0 if text.isascii() else sum(map(len, re.findall("[\u4e00-\u9fff]+", text)))
-    return han + -(-(len(text) - han) // 4)
+    return len(text) + 3 * han
 
 
 @dataclass(frozen=True)
 class _TextEstimator:
     """An estimator by a way to count text.
 
-    `json` counts a value as JSON where that is less work than to write it. `whole` is
-    False for the published formula: of a call it counts the name only, and neither
-    opaque reasoning nor declarations.
+    `weigh` counts in parts of a token, of which `parts` are one. `json` weighs a value as
+    JSON where that is less work than to write it. `whole` is False for the published
+    formula: of a call it counts the name only, and neither opaque reasoning nor
+    declarations.
     """
 
     name: str
-    text: Callable[[str], int]
+    weigh: Callable[[str], int]
+    parts: int
     json: Callable[[Any], int] | None = None
     whole: bool = True
+
+    def text(self, text: str) -> int:
+        """The weight, rounded up to tokens."""
+        return -(-self.weigh(text) // self.parts)
 
     def message(self, message: Mapping[str, Any]) -> int:
         """4, the content, 8 + name and arguments of each call, opaque as JSON."""
@@ -135,15 +144,16 @@ class _TextEstimator:
         return sum(map(self.message, messages))
 
     def _json(self, value: Any) -> int:
-        return self.json(value) if self.json else self.text(json.dumps(value, ensure_ascii=False))
+        return (-(-self.json(value) // self.parts) if self.json else self.text(
+            json.dumps(value, ensure_ascii=False)))
 
 
 _BY_NAME: dict[str, Estimator] = {made.name: made for made in (
-    _TextEstimator("published", _by_published_formula, whole=False),
+    _TextEstimator("published", _by_published_formula, 4, whole=False),
     *(_TextEstimator("runs" if profile == "default" else f"runs:{profile}",
-                     partial(_by_runs, costs)) for profile, costs in PROFILES.items()),
-    *(_TextEstimator(f"chars{by}", partial(_by_length, by), partial(_json_by_length, by))
-      for by in (3, 4)))}
+                     partial(_by_runs, costs), 1000) for profile, costs in PROFILES.items()),
+    *(_TextEstimator(f"chars{characters}", len, characters, json_length)
+      for characters in (3, 4)))}
 ESTIMATORS: tuple[str, ...] = tuple(_BY_NAME)
 
 

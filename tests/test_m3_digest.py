@@ -15,6 +15,7 @@ from mini_agent.compression.window import ContextWindow
 from mini_agent.errors import ContextOverflowError
 from mini_agent.messages import Message, assistant, call, system, text_of, tool_result, user
 from mini_agent.trace import Record
+from mini_agent.tokens import ESTIMATORS, estimator
 
 from .histories import Case, as_code, random_case, shrink
 from .lawbook import first_breach, live
@@ -228,6 +229,16 @@ class Keeping(unittest.TestCase):
                 made, _ = govern(session(steps), 2_500, policy)
                 entry, = digests(made)
                 self.assertLessEqual(entry.tokens, 2_500 * share)
+
+    def test_a_digest_is_filled_to_the_last_line_that_fits(self) -> None:
+        """Its tokens are those that the estimator gives the whole, whichever it is; as it falls
+        short of its size by less than a line and its handle, nothing is left that would fit."""
+        for name in ESTIMATORS:
+            made = window(2_500, policy="digest", estimate=name)
+            made.make_ready(session(120), 1)
+            entry, = digests(made)
+            self.assertEqual(entry.tokens, estimator(name).message(entry.message))
+            self.assertTrue(1_250 - 120 < entry.tokens <= 1_250, (name, entry.tokens))
 
     def test_declarations_over_the_target_leave_the_smallest_digest(self) -> None:
         """A target that no view can come down to is no reason to stay large."""

@@ -21,7 +21,7 @@ from mini_agent.counts import _PIECE, Counts, counts
 from mini_agent.errors import UsageError
 from mini_agent.json_length import json_length
 from mini_agent.messages import assistant, call, system, tool_result, user
-from mini_agent.tokens import ESTIMATORS, PROFILES, estimator
+from mini_agent.tokens import ESTIMATORS, PROFILES, by_lines, estimator
 
 SAMPLES = Path(__file__).parent / "data" / "tokens"
 
@@ -340,6 +340,13 @@ class EstimateTest(unittest.TestCase):
                 lines = chance.choices([*pool, "", "    x = 1", "-" * 9, "中文"], k=chance.randint(1, 9))
                 self.assertLessEqual(count("\n".join(lines)),
                                      sum(count(line) + 1 for line in lines), (name, lines))
+
+    def test_a_text_is_counted_by_its_lines_to_the_same_number(self) -> None:
+        """A line break ends every run: carriage returns and breaks in a row are one break."""
+        for name in ESTIMATORS:
+            estimate = estimator(name)
+            for text in [*random_texts(13, 300, 150), "a\r\n\nb", "\n\n", " \n ", ""]:
+                self.assertEqual(by_lines(estimate, text), estimate.text(text), (name, text))
 
     def test_a_text_cut_in_two_differs_by_three_tokens_at_most(self) -> None:
         """By six under `claude4.7`, where eight marks are 4.5 cheaper than their halves."""

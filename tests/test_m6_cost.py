@@ -5,19 +5,17 @@ import unittest
 
 from mini_agent.compression.index import HistoryIndex
 from mini_agent.compression.laws import PAIRING, Protection, faults
-from mini_agent.compression.policies import find_policy
+from mini_agent.compression.policies import find_policy, policy_names
 from mini_agent.compression.view import Change, Entry, View, apply, same_prefix
 from mini_agent.lab.recording import Recording
 from mini_agent.lab.replay import Trial, replay
-from mini_agent.messages import assistant, call, pairing_faults, system, text_of, tool_result, user
+from mini_agent.messages import (
+    Message, assistant, call, pairing_faults, system, text_of, tool_result, user)
 from mini_agent.tokens import estimator
 
-# Not among them: what counts a text again where it came out too long (a digest of mixed
-# texts, files that `two_layer` puts back), and `segmented`, which merges its summaries.
-FRUGAL = ("published", "whole_rounds", "keep_head", "snip_middle", "clip", "clip_errors",
-          "clear_keep_3", "clear_keep_10", "layered", "tiers_50_70_90", "stages", "reserve_16k",
-          "tail_summary", "handoff_note", "handoff_form", "handoff_five", "context_reset",
-          "recall", "digest_full", "digest", "digest_lean")
+from .labs import REAL, recording
+
+LONG = 300_000  # characters of a recorded session; in a short one, what is tried counts for much
 
 
 def session(rounds):
@@ -36,18 +34,32 @@ def session(rounds):
 class CountedTest(unittest.TestCase):
     """Characters that are counted in a replay."""
 
-    def test_a_replay_counts_the_session_and_what_changes_made_and_hardly_more(self):
-        """At most 1.05 times the session's characters, plus those of the entries put in."""
-        messages = session(250)
+    def assert_frugal(self, messages: list[Message], window: int) -> None:
+        """No policy counts more than 1.05 times the characters of a session, and those that it
+        put in."""
         there = sum(len(text_of(message)) for message in messages)
-        for name in FRUGAL:
+        for name in policy_names():
             played, made = Recording("s", "s", messages, estimator("runs")), []
-            replay(played, [Trial(played, find_policy(name), 40_000, [lambda moment: made.extend(
+            replay(played, [Trial(played, find_policy(name), window, [lambda moment: made.extend(
                 len(text_of(entry["message"])) for record in moment.records
                 for entry in record["payload"].get("entries", ()))])])
             with self.subTest(name):
-                self.assertEqual(name == "keep_head", not made)
+                self.assertEqual(name in ("none", "naive", "keep_head"), not made)
                 self.assertLessEqual(played.estimate.characters, 1.05 * there + sum(made))
+
+    def test_a_replay_counts_the_session_and_what_changes_made_and_hardly_more(self):
+        """Whatever the policy: lines that stood in the last digest or summary are known."""
+        self.assert_frugal(session(250), 40_000)
+
+    @unittest.skipUnless(REAL.is_dir(), "SESSIONS is not set")
+    def test_so_it_is_with_recorded_sessions(self) -> None:
+        """The long ones."""
+        names = [path for path in sorted(REAL.glob("*/*.json*")) if path.stat().st_size > LONG]
+        played = [found for found in map(recording, names) if found.estimate.characters > LONG]
+        self.assertTrue(played)
+        for found in played:
+            with self.subTest(found.name):
+                self.assert_frugal(list(found.messages), 24_000)
 
     def test_the_nth_summary_counts_what_is_new(self):
         """Late in a session no more characters than early, under every shape of summary: the

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..texts import Texts
+from ..tokens import by_lines
 from ..words import rows_of
 from .coverage import filling, ranked_lines
 from .index import HistoryIndex, HistoryLine
@@ -73,7 +74,7 @@ class Admission:
                                  code=error_code(entry.message, scene.texts),
                                  way_back=scene.way_back(index))
             text = f"{header}\n{body}"
-            tokens = scene.estimate.text(text)
+            tokens = by_lines(scene.estimate, text)
             if tokens <= limit or not best:
                 return text
             del best[int(len(best) * FIT * limit / tokens):]

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 from ..actions import described
 from ..messages import Message, calls_of
+from ..tokens import PER_MESSAGE, by_lines
 from ..words import rows_of
 from .scene import Scene
 from .shrink import error_code, results, shorten
@@ -91,11 +92,13 @@ def placeholder(entry: Entry, view: View, scene: Scene) -> str:
 
 
 def placeholder_tokens(entry: Entry, scene: Scene, way_back: str) -> int:
-    """The tokens of a placeholder at the least: of a result that was answered they stay the
-    same, as long as the way back is the same."""
+    """The tokens of a placeholder at the least, or of the result where that is no longer: of one
+    that was answered they stay the same, as long as the way back is the same."""
     key = "cleared", entry.stands_for[0], way_back
     if key not in scene.index.kept:
-        scene.index.kept[key] = scene.estimate.message({"content": rendered(entry, scene)})
+        text = rendered(entry, scene)
+        scene.index.kept[key] = PER_MESSAGE + by_lines(scene.estimate, text) if len(
+            text) < len(entry.message["content"]) else entry.tokens
     return scene.index.kept[key]
 
 

@@ -9,8 +9,6 @@ they are, and the users' words, which stay as far as the policy says.
 
 from __future__ import annotations
 
-import sys
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -18,16 +16,15 @@ from operator import attrgetter
 from typing import ClassVar
 
 from ..messages import groups, text_of, user
+from ..tokens import PER_MESSAGE, Estimator
 from .coverage import candidates, ranked_lines
 from .digest_card import card
-from .index import HistoryIndex, HistoryLine, rough_tokens
+from .index import HistoryIndex, HistoryLine
 from .scene import Scene
 from .view import Change, Entry, View
 
 LEAST = 20     # a digest gets a window's 20th even where the tail leaves nothing
 UNKNOWN = 32_000  # tokens of the window, where none is known and it is asked by hand
-FULL = .97     # of its size: a digest that full is not tried again
-CARE = 1.01    # factor on prices, so that what was reckoned fits
 CARD = 8       # an 8th of the digest at most is for the card
 
 
@@ -63,36 +60,24 @@ class CoverageDigest:
         limit = min(before - 1, max(window // LEAST, min(room, rest)))
         gone = set(old)
         kept = [entry for at, entry in enumerate(view.entries) if at not in gone]
-        entry = self._entry(scene, kept, [view[at] for at in old], limit)
+        covered = sorted(chain.from_iterable(view[at].stands_for for at in old))
+        entry = self._entry(scene, kept, covered, limit)
         return None if entry.tokens >= before else Change(self.name, tuple(old), ((old[0], entry),))
 
-    def _entry(self, scene: Scene, kept: Sequence[Entry], old: Sequence[Entry],
+    def _entry(self, scene: Scene, kept: Sequence[Entry], covered: Sequence[int],
                limit: int) -> Entry:
         """A digest of at most `limit` tokens, as far as pins and header allow."""
-        index = scene.index.grow()
-        covered = sorted(chain.from_iterable(entry.stands_for for entry in old))
+        index, estimate = scene.index.grow(), scene.estimate
         top = self._top(scene, covered, limit)
-        price = price_of(old)
-        above = rough_tokens(top)
+        bare = scene.entry(user(top), covered, "summary")
         held = set[int]().union(*(words_of(index, entry) for entry in kept))
-        best = ranked_lines(index, candidates(index, covered, limit - price * above), held,
-                            value=self.value, coverage=self.coverage)
-        lines = _Lines(index.chronicle.handles, best, above)
-        least, most, entry = -1, sys.maxsize, None
-        while least < most:
-            most = min(most, lines.pull(limit / price, least))
-            taken = min(most, max(least + 1, lines.within(limit / price)))
-            text = "\n".join([top, *copied(lines.best[:taken], index.chronicle.handles)])
-            made = scene.entry(user(text), covered, "summary")
-            if made.tokens > limit and taken:
-                most = taken - 1
-            else:
-                least, entry = taken, made
-                if made.tokens >= FULL * limit:
-                    break
-            price = CARE * made.tokens / lines.sizes[taken]
-        assert entry is not None  # of no line at all, at the least
-        return entry
+        ranked = ranked_lines(index, candidates(index, covered, limit - bare.tokens), held,
+                              value=self.value, coverage=self.coverage)
+        lines, tokens = filled(index, ranked, estimate, top, limit)
+        if not lines:
+            return bare
+        text = "\n".join([top, *copied(lines, index.chronicle.handles)])
+        return Entry(user(text), tokens, tuple(covered), "summary")
 
     def _top(self, scene: Scene, covered: Sequence[int], limit: int) -> str:
         way_back = "tool" if "read_result" in scene.tools else "log"
@@ -120,43 +105,23 @@ def tail_start(view: View, scene: Scene, room: int) -> int:
     return start
 
 
-def price_of(old: Iterable[Entry]) -> float:
-    """Tokens for each rough one, as in the last digest, or in these entries if there is none."""
-    old = [entry for entry in old if entry.how == "summary"] or list(old)
-    return CARE * sum(entry.tokens for entry in old) / sum(
-        rough_tokens(text_of(entry.message)) for entry in old)
-
-
-class _Lines:
-    """The best lines, as far as they were asked for; `sizes`: about how large a digest is
-    with none of them, with the first, the first two ..."""
-
-    def __init__(self, handles: Sequence[str], ranked: Iterator[HistoryLine], above: float) -> None:
-        self.best: list[HistoryLine] = []
-        self.sizes = [above]
-        self._handles, self._ranked = handles, ranked
-        self._opened: set[int] = set()
-
-    def pull(self, size: float, least: int) -> int:
-        """Fetch lines until they exceed this size and number more than `least`. Returns how many
-        there can be: no bound (`sys.maxsize`) unless they ran out."""
-        if self.sizes[-1] > size and len(self.best) > least:
-            return sys.maxsize
-        opened, total = self._opened, self.sizes[-1]
-        for line in self._ranked:
-            if line.last not in opened:
-                opened.add(line.last)
-                total += rough_tokens(self._handles[line.last])
-            total += line.cost
-            self.best.append(line)
-            self.sizes.append(total)
-            if total > size and len(self.best) > least:
-                return sys.maxsize
-        return len(self.best)
-
-    def within(self, size: float) -> int:
-        """How many of them make a digest of at most this size."""
-        return bisect_right(self.sizes, size) - 1
+def filled(index: HistoryIndex, ranked: Iterable[HistoryLine], estimate: Estimator, top: str,
+           limit: int) -> tuple[list[HistoryLine], int]:
+    """The best lines, as many as a message of `limit` tokens holds under this text and under
+    their handles, and the tokens of all of it."""
+    handles, weigh, line_break = index.chronicle.handles, estimate.weigh, estimate.weigh("\n")
+    lines, opened = list[HistoryLine](), set[int]()
+    weight, room = weigh(f"{top}\n") - line_break, (limit - PER_MESSAGE) * estimate.parts
+    for line in ranked:
+        more = weight + weigh(line.text) + line_break
+        if line.last not in opened:
+            more += weigh(handles[line.last]) + line_break
+        if more > room:
+            break
+        lines.append(line)
+        opened.add(line.last)
+        weight = more
+    return lines, PER_MESSAGE - -weight // estimate.parts
 
 
 def words_of(index: HistoryIndex, entry: Entry) -> Iterable[int]:

@@ -13,15 +13,14 @@ from itertools import islice
 
 from ..actions import CHANGED, READ
 from ..extract import brief
+from ..tokens import by_lines
 from ..words import rows_of
 from .chronicle import backwards
-from .index import rough_tokens
 from .rising import common
 from .scene import Scene
 
 USERS, FILES, SAID, ERRORS = 6, 12, 3, 3  # lines of each part, the newest
 PLACES = 4     # handles of a file, the newest
-MOST = 6       # no estimator counts more than this many times the rough tokens
 LOOKED = 200   # messages that are looked through for what was said and what failed last
 
 
@@ -37,8 +36,7 @@ def card(scene: Scene, covered: Sequence[int], room: int) -> list[str]:
         ("digest_errors", _errors, ERRORS))}
     while any(parts.values()):
         lines = [line for key, part in parts.items() if part for line in (scene.texts(key), *part)]
-        text = "\n".join(lines)
-        if MOST * rough_tokens(text) <= room or scene.estimate.text(text) <= room:
+        if by_lines(scene.estimate, "\n".join(lines)) <= room:
             return lines
         longest = max(parts, key=lambda key: len(parts[key]) / (2 if key == "digest_users" else 1))
         parts[longest].pop()

@@ -19,6 +19,7 @@ from .. import extract
 from ..errors import SummaryRefused
 from ..forms import BY_CODE, FORMS, heading
 from ..messages import user
+from ..tokens import PER_MESSAGE, by_lines
 from .attach import Attached, attachments, is_card
 from .ledger import Ledger
 from .rising import common
@@ -119,7 +120,7 @@ def _summary(how: Fold, scene: Scene, stretch: Stretch,
     covered = stretch.covered
     header = scene.texts(how.header, count=len(covered), title=how.title)
     words = _users_words(scene, covered)
-    if scene.estimate.message(user("\n".join([header, *words]))) >= stretch.tokens:
+    if by_lines(scene.estimate, "\n".join([header, *words])) + PER_MESSAGE >= stretch.tokens:
         return None
     written = write(covered)
     if scene.support.longer(written.chars(), scene.history, covered):

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 
 from ..messages import Message
 from ..texts import Texts
-from ..tokens import Estimator
+from ..tokens import PER_MESSAGE, Estimator, by_lines
 from .budget import Budget
 from .chain import Chain
 from .index import HistoryIndex
@@ -95,7 +95,13 @@ class Scene:
         text = message["content"] if how == "verbatim" else self.pins.carry(
             message["content"], stands_for)
         made = message if text is message["content"] else {**message, "content": text}
-        return Entry(made, self.estimate.message(made), tuple(stands_for), how)
+        return Entry(made, self._tokens(made, how), tuple(stands_for), how)
+
+    def _tokens(self, message: Message, how: str) -> int:
+        """By its lines, where they are ours: most stood in the last change as well."""
+        if how == "verbatim" or "tool_calls" in message or "opaque" in message:
+            return self.estimate.message(message)
+        return PER_MESSAGE + by_lines(self.estimate, message["content"])
 
     def protects(self, entry: Entry) -> bool:
         """Whether an entry is a message that has to stay verbatim, and still is."""

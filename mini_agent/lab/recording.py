@@ -8,7 +8,7 @@ history already and counts only what a strategy made.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -21,6 +21,7 @@ from .sessions.base import Act
 
 
 LATELY = 4_096  # texts whose tokens are kept: what one policy renders, another may too
+LINES = 16_384  # lines whose weights are kept: most of a digest or a summary stood in the last
 
 
 class CountedOnce:
@@ -31,6 +32,8 @@ class CountedOnce:
         self.name = estimate.name
         self._estimate = estimate
         self._lately = lru_cache(LATELY)(self._count)
+        self.parts = estimate.parts
+        self.weigh: Callable[[str], int] = lru_cache(LINES)(self._weigh)
         self._history = history  # kept, so that ids stay
         self.tokens = list(map(estimate.message, history))
         self._known = dict(zip(map(id, history), self.tokens))
@@ -42,9 +45,8 @@ class CountedOnce:
         return self._made + sum(len(text_of(message)) for message in self._history)
 
     def text(self, text: str) -> int:
-        """Tokens of a bare text."""
-        self._made += len(text)
-        return self._estimate.text(text)
+        """Tokens of a bare text; looked up where it was weighed lately."""
+        return -(-self.weigh(text) // self.parts)
 
     def message(self, message: Mapping[str, Any]) -> int:
         """Tokens of a message; one of the history is looked up."""
@@ -55,6 +57,10 @@ class CountedOnce:
             self._made += len(text_of(message))
             return self._estimate.message(message)
         return self._lately(message["content"])
+
+    def _weigh(self, text: str) -> int:
+        self._made += len(text)
+        return self._estimate.weigh(text)
 
     def _count(self, content: str) -> int:
         """Tokens of a message that is nothing but its content."""
