@@ -43,8 +43,8 @@ def side_by_side(errands: Sequence[Errand], jobs: int) -> Iterator[list[Any]]:
                     number, following = waiting.pop()
                     reader, process = _begin(following)
                     running[reader] = number, process
-                come = wait(running)
-                for reader in [reader for reader in running if reader in come]:
+                answering = wait(running)
+                for reader in [reader for reader in running if reader in answering]:
                     ready[running[reader][0]] = _received(reader, jobs)
                     running.pop(reader)[1].join()
                     reader.close()
@@ -68,23 +68,23 @@ def _begin(errand: Errand) -> tuple[Connection, BaseProcess]:
 def _received(reader: Connection, jobs: int) -> list[Any]:
     """What came through a pipe; `UsageError` where nothing did, or half of it."""
     try:
-        come: list[Any] | Exception = reader.recv()
+        result: list[Any] | Exception = reader.recv()
     except (EOFError, OSError) as error:
         raise UsageError("a process that read sessions was killed", place="--jobs", value=jobs,
                          remedy="give fewer jobs, so that there is enough memory") from error
-    if isinstance(come, Exception):
-        raise come
-    return come
+    if isinstance(result, Exception):
+        raise result
+    return result
 
 
 def _work(writer: Connection, errand: Errand) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
-    come: list[Any] | Exception
+    result: list[Any] | Exception
     try:
-        come = errand.do()
+        result = errand.do()
     except Exception as error:  # of whatever kind: nobody but the parent can tell it
-        come = _told(error, errand.place)
-    writer.send(come)
+        result = _told(error, errand.place)
+    writer.send(result)
 
 
 def _told(error: Exception, place: str) -> Exception:
