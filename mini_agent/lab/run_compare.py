@@ -11,7 +11,7 @@ import argparse
 import os
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TextIO
@@ -179,16 +179,11 @@ def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
     columns = columns_of(out, options.plain)
     write = partial(write_rows, stream=out, plain=options.plain)
     summary = summarise(results) if len(results) > 1 else []
-    if any(row["sessions"] for row in summary):
-        write([f"{number_of(len(results), 'session')}, estimator {plan.estimator}",
-               "(at a window those count that outgrow it and have "
-               f"{number_of(MIN_CALLS, 'call')} or more)"])
-        write(f"  note: {result['session']}: {number_of(result['unreadable'], 'line')} could not "
-              "be read" for result in results if result["unreadable"])
-        write(summary_table(summary, columns))
-        write(fact_lines(results))
-    else:  # one session, or none that has enough for a mean
-        summary = []
+    if not any(row["sessions"] for row in summary):
+        summary = []  # none has enough for a mean
+    if summary:
+        write(_means(results, plan, summary, columns))
+    else:
         for number, result in enumerate(results):
             if number > 0:
                 out.write("\n")
@@ -199,6 +194,20 @@ def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
         write(hung(escaped(f"{found.where}: {found.said()}"), columns or WIDTH, 0))
     if options.evidence is not None:
         write(missed_lines(results, options.evidence))
+
+
+def _means(results: Sequence[Result], plan: Plan, summary: Sequence[Result],
+           columns: int | None) -> Iterator[str]:
+    """The lines about many sessions."""
+    yield f"{number_of(len(results), 'session')}, estimator {plan.estimator}"
+    yield ("(at a window those count that outgrow it and have "
+           f"{number_of(MIN_CALLS, 'call')} or more)")
+    for result in results:
+        if result["unreadable"]:
+            yield (f"  note: {result['session']}: {number_of(result['unreadable'], 'line')} "
+                   "could not be read")
+    yield from summary_table(summary, columns)
+    yield from fact_lines(results)
 
 
 def _write_page(path: Path, paths: Sequence[str], plan: Plan, results: Sequence[Result],

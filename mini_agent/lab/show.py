@@ -40,23 +40,32 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
     children = list(trace.events("subagent_end"))
     news = list(happened(trace.records))
     for row in rows(trace.records):
-        told = [f"{seq}: {words}" for seq, words in sorted(
-            [(change.seq, f"{change.strategy} [{number_ranges(change.affected)}]")
-             for change in row.compressions]
-            + [(seq, words) for step, seq, words in news if step <= row.step])]
+        so_far = [(seq, words) for step, seq, words in news if step <= row.step]
+        so_far += [(change.seq, f"{change.strategy} [{number_ranges(change.affected)}]")
+                   for change in row.compressions]
         news = [one for one in news if one[0] > row.step]
-        before, sent = (f"{tokens} ({messages})" if tokens or not messages else f"({messages})"
-                        for tokens, messages in ((row.before, row.before_messages),
-                                                 (row.sent, row.messages)))  # or not counted
-        yield from _row(f"{row.step:>4}  {before:<12}{sent:<12}", told)
-        for end in (end for end in children if end.get("step") == row.step):
-            child, status, steps, peak, total = (end.get(key, "?") for key in _CHILD)
-            yield (f"      sub-agent {child} {status}: {number_of(steps, 'step')}, "
-                   f"{number_of(peak, 'token')} at most, {total} in all: {place}#{child}")
+        before, sent = _size(row.before, row.before_messages), _size(row.sent, row.messages)
+        yield from _row(f"{row.step:>4}  {before:<12}{sent:<12}",
+                        [f"{seq}: {words}" for seq, words in sorted(so_far)])
+        for end in children:
+            if end.get("step") == row.step:
+                yield _child_line(end, place)
     for step, seq, words in news:
         yield from _row(f"{step:>4}{'':<26}", [f"{seq}: {words}"])
     for end in trace.events("run_end"):
         yield f"ended at step {end.get('step')}: {end.get('reason')}"
+
+
+def _size(tokens: int, messages: int) -> str:
+    """Tokens and messages of a request; messages alone where nobody counted the tokens."""
+    return f"{tokens} ({messages})" if tokens or not messages else f"({messages})"
+
+
+def _child_line(end: Mapping[str, Any], place: str) -> str:
+    """How a sub-agent ended; the trace of its parent is at `place`."""
+    child, status, steps, peak, total = (end.get(key, "?") for key in _CHILD)
+    return (f"      sub-agent {child} {status}: {number_of(steps, 'step')}, "
+            f"{number_of(peak, 'token')} at most, {total} in all: {place}#{child}")
 
 
 def _row(start: str, told: Sequence[str]) -> Iterator[str]:

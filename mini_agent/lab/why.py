@@ -48,19 +48,9 @@ def sights(text: str, steps: Iterable[Taken],
     found: list[Sight] = []
     view = View()
     for taken in steps:
-        for entry in taken.arrived:
-            view.append(entry)
         came = any(text in text_of(entry.message) for entry in taken.arrived)
         holders = {index for index in where if index < taken.history}
-        cause = about = None
-        for record in taken.changes:
-            change = from_payload(record["payload"])
-            touched = (*view.at(change.affected), *(entry for _, entry in change.inserts))
-            if any(text in text_of(entry.message) for entry in touched):
-                cause = record
-            if any(entry.covers(frozenset(holders)) for entry in touched):
-                about = record  # of a handle, say, the text of which stands elsewhere
-            view = apply(view, change)
+        view, cause, about = _folded(text, taken, view, frozenset(holders))
         if came or taken.changes or not found:
             sight = _look(text, view, holders, taken.step, cause)
             sight.sent = taken.asked
@@ -73,6 +63,25 @@ def sights(text: str, steps: Iterable[Taken],
         if taken.asked:
             found[-1].last = taken.step
     return found, view
+
+
+def _folded(text: str, taken: Taken, view: View,
+            holders: frozenset[int]) -> tuple[View, Record | None, Record | None]:
+    """The view of a step, made of the one before. Of its changes the last that touched the
+    text, and the last that touched a message with it (by a handle, say, whose text stands
+    elsewhere)."""
+    cause = about = None
+    for entry in taken.arrived:
+        view.append(entry)
+    for record in taken.changes:
+        change = from_payload(record["payload"])
+        touched = (*view.at(change.affected), *(entry for _, entry in change.inserts))
+        if any(text in text_of(entry.message) for entry in touched):
+            cause = record
+        if any(entry.covers(holders) for entry in touched):
+            about = record
+        view = apply(view, change)
+    return view, cause, about
 
 
 def _look(text: str, view: View, holders: set[int], step: int, cause: Record | None) -> Sight:

@@ -169,10 +169,10 @@ def _stand_in(part: dict[str, Any]) -> str:
         head, _, data = link.partition(",")
         media = head[5:].partition(";")[0]
     if "image" not in kind + media and "image_url" not in part:
-        name = string_of(part.get("filename") or part.get("name"))
-        what = media or name or kind
-        return f"[file {what}, {bytes_spelt(data)} bytes]" if data else f"[file {what}]" * (
-            kind in ("file", "document", "input_file"))
+        what = media or string_of(part.get("filename") or part.get("name")) or kind
+        if data:
+            return f"[file {what}, {bytes_spelt(data)} bytes]"
+        return f"[file {what}]" if kind in ("file", "document", "input_file") else ""
     if data:
         return f"[image {media or 'image'}, {bytes_spelt(data)} bytes]"
     return f"[image at {link[:200]}]" if link else "[image of unknown size]"
