@@ -252,8 +252,9 @@ class BatchTest(NurseryTest):
         for arguments, code, words in (
                 ({"task": " "}, "BAD_ARGUMENTS", "task is empty"),
                 ({"task": "x", "tools": ["delegate"]}, "BAD_ARGUMENTS", "must be one of"),
-                ({"task": "x", "tools": ["write_file"]}, "BAD_ARGUMENTS", "needs `writes`"),
-                ({"task": "x", "tools": ["read_file"], "writes": ["a"]}, "BAD_ARGUMENTS", "writes:"),
+                ({"task": "x", "tools": ["write_file"]}, "BAD_ARGUMENTS", "write_file: needs `writes`"),
+                ({"task": "x", "tools": ["read_file"], "writes": ["a"]}, "BAD_ARGUMENTS",
+                 "writes: needs one of write_file, edit_file among the tools"),
                 ({"task": "x", "writes": ["../a"]}, "OUTSIDE_WORKSPACE", "../a"),
                 ({"task": "x", "budget": {"steps": 1000}}, "BAD_ARGUMENTS", "at most 50"),
                 ({"task": "x", "budget": {"seconds": 0}}, "BAD_ARGUMENTS", "at least 1"),
