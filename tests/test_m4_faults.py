@@ -9,8 +9,10 @@ import sys
 import unittest
 import uuid
 
+from mini_agent.loop import Outcome
 from mini_agent.messages import pairing_faults
-from mini_agent.subagents.endings import STATUSES, heard
+from mini_agent.subagents.endings import (STATUSES, Ending, Numbers, ending_of, heard,
+                                            numbers_of)
 from mini_agent.subagents.orders import ChildLimits, Order, clashes
 from mini_agent.subagents.processes import Heard
 from mini_agent.texts import Texts
@@ -189,6 +191,47 @@ class ReportTest(NurseryTest):
         self.assertEqual("CHILD_GAVE_UP", result["error"]["code"])
         self.assertIn("gave up (no access)", result["error"]["message"])
         self.assertIn("the port is 8443", result["content"])
+
+
+class EndingTest(unittest.TestCase):
+    """What a run in the child, or its silence, is called."""
+
+    def test_each_end_of_a_run_has_its_status_and_its_detail(self) -> None:
+        """Why it gave up counts only where it has finished; what has no words is told by name."""
+        for outcome, gave_up, status, detail in (
+                (Outcome("final_answer", "r"), "", "finished", ""),
+                (Outcome("final_answer", "r", "once more"), "", "finished", "once more"),
+                (Outcome("final_answer", "r"), "no access", "gave_up", "no access"),
+                (Outcome("step_limit", "r"), "no access", "step_limit", "step_limit"),
+                (Outcome("overflow", "r", "too long"), "", "overflow", "too long"),
+                (Outcome("token_limit", "r"), "", "token_limit", "token_limit"),
+                (Outcome("interrupted", "r"), "", "killed", "interrupted"),
+                (Outcome("trace_failed", "r"), "", "crashed", "trace_failed"),
+                (Outcome("script_exhausted", "r"), "", "model_error", "script_exhausted")):
+            with self.subTest(outcome):
+                self.assertEqual(Ending(status, "r", 1, detail, Numbers(3)),
+                                 ending_of(outcome, Numbers(3), gave_up))
+
+    def test_the_numbers_of_a_run_are_those_of_its_requests(self) -> None:
+        """As the endpoint would count them where that is known; nothing else adds to them."""
+        records = [{"event": "model_call", "payload": told} for told in (
+            {"tokens": 40}, {"tokens": 20, "predicted": 25}, {})]
+        self.assertEqual(Numbers(3, 40, 65), numbers_of([*records, {"event": "run_end", "payload": {
+            "tokens": 99}}]))
+
+    def test_a_long_report_is_cut_and_its_length_is_true(self) -> None:
+        """So are words about what was wrong."""
+        made = ending_of(Outcome("final_answer", "r" * 20_001, "d" * 1_000), Numbers())
+        self.assertEqual(("r" * 20_000, 20_001), (made.text, made.chars))
+        self.assertLess(len(made.detail), 400)
+
+    def test_silence_is_told_with_the_last_words_if_there_were_any(self) -> None:
+        """By exit status, signal, or a closed output."""
+        for said, detail in ((Heard(status=3), "exit status 3, no result"),
+                             (Heard(status=3, last_words="boom"), "exit status 3, no result: boom"),
+                             (Heard(status=-9), "killed by signal 9"),
+                             (Heard(), "it closed its output without a result")):
+            self.assertEqual(Ending("crashed", detail=detail), heard(said, 1, Texts("en")))
 
 
 class BatchTest(NurseryTest):
