@@ -52,6 +52,9 @@ class LiveTest(FolderTest):
         self.assertEqual("Which port?", below.body["messages"][-1]["content"])
         self.assertEqual(["list_files", "read_file", "search_text", "read_result", "pin", "give_up"],
                          [tool["function"]["name"] for tool in below.body["tools"]])
+        for tool in (*first.body["tools"], *below.body["tools"]):
+            self.assertTrue(tool["function"]["description"], tool)
+            self.assertEqual("object", tool["function"]["parameters"]["type"])
         self.assertIn("It is 8443.", last.body["messages"][-1]["content"])
         self.assertEqual({f"Bearer {KEY}"}, {sent.headers["authorization"]
                                              for sent in server.requests})

@@ -10,11 +10,14 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from mini_agent.cli import main
-from mini_agent.errors import UsageError
+from mini_agent.errors import ToolError, UsageError
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.sources import find_sources
-from mini_agent.subagents.trails import child_trace, children_of, family_of, find_trace
-from mini_agent.trace import line
+from mini_agent.subagents.endings import numbers_of
+from mini_agent.subagents.trails import (ReadChild, child_trace, children_of, family_of, find_trace,
+                                         sent_by_family)
+from mini_agent.texts import Texts
+from mini_agent.trace import line, read_trace
 
 from .support import ROOT, FolderTest
 
@@ -51,6 +54,27 @@ class FollowTest(FolderTest):
         odd.write_text("x", encoding="utf-8")
         self.assertEqual(odd, find_trace(str(odd)))
         self.assertEqual(["", "#1", "#2", "#3"], [name for name, _ in family_of(Path(TRACE))])
+
+    def test_a_sign_without_a_number_belongs_to_the_name(self) -> None:
+        """So do digits that are not those of ASCII, and a number without a sign."""
+        for name in ("12", "t#", "t#x", "t#-1", "t#\u0661", "t#\u00b2", ""):
+            self.assertEqual(Path(name), find_trace(name))
+
+    def test_a_family_has_sent_what_each_of_it_has_sent(self) -> None:
+        """A child and all below it; one whose trace was never begun has sent nothing."""
+        each = [numbers_of(read_trace(path).records).sent_tokens
+                for path in (Path(TRACE), *(find_trace(f"{TRACE}#{number}") for number in (1, 2, 3)))]
+        self.assertEqual(sum(each), sent_by_family(Path(TRACE)))
+        self.assertEqual(17_916, sent_by_family(find_trace(f"{TRACE}#2")))
+        self.assertEqual(0, sent_by_family(self.folder / "none.jsonl"))
+
+    def test_only_what_this_session_has_started_is_read(self) -> None:
+        """A log that lies there from another is not that of a child of it."""
+        read = ReadChild(Path(TRACE).with_suffix(".d"), lambda: 2, Texts("en"))
+        self.assertIn("logs/orders.log", read(child=2, message=5))
+        with self.assertRaises(ToolError) as caught:
+            read(child=3)
+        self.assertEqual("NO_SUCH_CHILD", caught.exception.code)
 
     def test_a_child_that_is_not_there_is_named(self) -> None:
         """One line that says which there are."""
