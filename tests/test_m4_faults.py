@@ -11,6 +11,7 @@ import uuid
 
 from mini_agent.loop import Outcome
 from mini_agent.messages import pairing_faults
+from mini_agent.subagents.child import GiveUp
 from mini_agent.subagents.endings import (STATUSES, Ending, Numbers, ending_of, heard,
                                             numbers_of)
 from mini_agent.subagents.orders import ChildLimits, Order, clashes
@@ -224,6 +225,12 @@ class EndingTest(unittest.TestCase):
         made = ending_of(Outcome("final_answer", "r" * 20_001, "d" * 1_000), Numbers())
         self.assertEqual(("r" * 20_000, 20_001), (made.text, made.chars))
         self.assertLess(len(made.detail), 400)
+
+    def test_whoever_gives_up_is_asked_to_say_what_it_found(self) -> None:
+        """The reason is kept for the parent; the call has an answer like any other."""
+        give_up = GiveUp(Texts("en"))
+        self.assertEqual(Texts("en")("give_up_noted"), give_up(reason="no access"))
+        self.assertEqual(["no access"], give_up.reasons)
 
     def test_silence_is_told_with_the_last_words_if_there_were_any(self) -> None:
         """By exit status, signal, or a closed output."""
