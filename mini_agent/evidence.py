@@ -41,28 +41,23 @@ the view (what is general, what can be derived). A summary that repeats the word
 counts as keeping them, also in a wrong sentence; an absolute path against a relative
 one counts as lost; a word in the wrong role counts as held.
 
-Cost: each message and each entry that a strategy made is read once; a view is kept
-as counts of what its entries hold, so asking costs what is asked. What is left out:
-means over steps and sessions (`lab/measures.py`, `lab/summary.py`).
+Cost: each message is read once. What is left out: what a view holds (`held.py`).
 """
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import chain
 
-from .compression.view import Entry
-from .finder import Finder, in_context, is_telling
+from .finder import Finder, is_telling
 from .messages import Message, model_calls, said_in_calls, text_of
 from .words import GENERAL, lines, words
 
 FAR = 8             # messages back; what is nearer nobody removes
 RARE, SHARE = 6, 5  # an item is evidence in at most 6, or a fifth, of the messages
-_HANDLE = re.compile(r"(?:#|handle=)(\d{1,9})(?!\d)(?:-#(\d{1,9})(?!\d))?")  # or a span
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +74,6 @@ class Step:
     lines: tuple[int, ...]
 
 
-class Shares(NamedTuple):
-    """The shares of one step, 0 to 1; None where it has no such items."""
-
-    recall: float | None
-    far: float | None
-    far_in_context: float | None
-    fresh: float | None
-    lines: float | None
-    reach: float | None
-
-
 class Evidence:
     """What each step of a history needed, and what each of its messages holds.
 
@@ -101,8 +85,8 @@ class Evidence:
         self.history = history
         self.calls = list(model_calls(history))
         asked = [_asked(history, call) for call in self.calls]
-        self.find = Finder(dict.fromkeys(word for found, _ in asked for word in found),
-                           dict.fromkeys(line for _, found in asked for line in found))
+        self.find = Finder(_each_once(found for found, _ in asked),
+                           _each_once(found for _, found in asked))
         self.holds = [self.find(text_of(message)) for message in history]
         self.where: dict[int, list[int]] = {}
         number = self.find.numbers
@@ -150,100 +134,13 @@ class Evidence:
         return self.find.texts[number]
 
 
-def _asked(history: Sequence[Message], call: range) -> tuple[dict[str, None], dict[str, None]]:
+def _asked(history: Sequence[Message], call: range) -> tuple[list[str], list[str]]:
     """The words and the lines in the call arguments of a step, each once, in order."""
     said = [text for index in call for text in said_in_calls(history[index])]
-    return (dict.fromkeys(word for text in said for word in words(text) if word not in GENERAL),
-            dict.fromkeys(line for text in said for line in lines(text)
-                          if is_telling(line)))
+    found_words, found_lines = _each_once(map(words, said)), _each_once(map(lines, said))
+    return ([word for word in found_words if word not in GENERAL],
+            [line for line in found_lines if is_telling(line)])
 
 
-def handles(entry: Entry) -> set[int]:
-    """The history messages whose handles an entry shows, of those it stands for."""
-    if entry.how == "verbatim":
-        return set()
-    found = _HANDLE.findall(entry.message["content"])
-    shown = {int(first) for first, _ in found}
-    spans = [range(int(first), int(last) + 1) for first, last in found if last]
-    return {index for index in entry.stands_for
-            if index in shown or any(index in span for span in spans)}
-
-
-class Held:
-    """What one view holds of the evidence, kept as entries come and go."""
-
-    def __init__(self, evidence: Evidence) -> None:
-        self._evidence = evidence
-        self._whole: Counter[int] = Counter()             # verbatim entries that hold an item
-        self._parts: dict[int, dict[int, Entry]] = {}     # the other entries, by their id
-        self._in: dict[int, tuple[Entry, tuple[int, ...]]] = {}
-        self._context: dict[tuple[int, int], bool] = {}
-        self._shown: Counter[int] = Counter()             # handles of history messages
-
-    def enter(self, entry: Entry) -> None:
-        """An entry comes into the view. One that is not verbatim is read here, once."""
-        if entry.how == "verbatim":
-            for index in entry.stands_for:
-                for number in self._evidence.holds[index]:
-                    self._whole[number] += 1
-            return
-        found = self._evidence.find(text_of(entry.message))
-        self._in[id(entry)] = entry, found
-        self._shown.update(handles(entry))
-        for number in found:
-            self._parts.setdefault(number, {})[id(entry)] = entry
-
-    def leave(self, entry: Entry) -> None:
-        """An entry that came in with `enter` leaves the view."""
-        if entry.how == "verbatim":
-            for index in entry.stands_for:
-                for number in self._evidence.holds[index]:
-                    self._whole[number] -= 1
-            return
-        self._shown.subtract(handles(entry))
-        for number in self._in.pop(id(entry))[1]:
-            del self._parts[number][id(entry)]
-            self._context.pop((id(entry), number), None)
-
-    def has(self, number: int) -> bool:
-        """Whether the view holds an item."""
-        return self._whole[number] > 0 or bool(self._parts.get(number))
-
-    def has_in_context(self, number: int) -> bool:
-        """Whether it stands in an entry as it stood in the history."""
-        if self._whole[number] > 0:
-            return True
-        return any(self._as_it_stood(entry, number)
-                   for entry in self._parts.get(number, {}).values())
-
-    def can_be_had(self, number: int) -> bool:
-        """Whether the view holds an item, or shows the handle of a message that does."""
-        return self.has(number) or any(
-            self._shown[index] > 0 for index in self._evidence.where[number])
-
-    def _as_it_stood(self, entry: Entry, number: int) -> bool:
-        if self._evidence.is_line(number):
-            return True
-        key = id(entry), number
-        if key not in self._context:
-            word, text = self._evidence.text(number), text_of(entry.message)
-            self._context[key] = in_context(word, text, (
-                text_of(self._evidence.history[index])
-                for index in reversed(self._evidence.where[number])))
-        return self._context[key]
-
-    def missing(self, step: Step) -> list[int]:
-        """The items of a step that the view does not hold."""
-        return [number for number in step.items if not self.has(number)]
-
-    def shares(self, step: Step, over: bool = False) -> Shares:
-        """The shares of a step; `over`: its view is over the window, so all are 0."""
-        def share(numbers: Sequence[int], holds: Callable[[int], bool]) -> float | None:
-            if not numbers:
-                return None
-            return 0.0 if over else sum(map(holds, numbers)) / len(numbers)
-
-        return Shares(recall=share(step.items, self.has), far=share(step.far, self.has),
-                      far_in_context=share(step.far, self.has_in_context),
-                      fresh=share(step.fresh, self.has), lines=share(step.lines, self.has),
-                      reach=share(step.far, self.can_be_had))
+def _each_once(texts: Iterable[Iterable[str]]) -> list[str]:
+    return list(dict.fromkeys(chain.from_iterable(texts)))

@@ -13,7 +13,8 @@ from typing import Any
 
 from .compression.state import WindowState
 from .compression.view import Entry
-from .evidence import Evidence, Held, Shares
+from .evidence import Evidence
+from .held import Held, Shares
 from .trace import Record
 
 

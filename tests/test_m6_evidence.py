@@ -5,7 +5,8 @@ import re
 import unittest
 
 from mini_agent.compression.view import Entry
-from mini_agent.evidence import Evidence, Held, Shares
+from mini_agent.evidence import Evidence
+from mini_agent.held import Held, Shares
 from mini_agent.finder import Finder, in_context, is_telling, places
 from mini_agent.messages import assistant, call, system, text_of, tool_result, user
 from mini_agent.words import GENERAL, WORD, lines, stands_at, words

@@ -464,7 +464,7 @@ class HouseTest(unittest.TestCase):
                   "forms", "hostile", "interrupts", "json_length", "locks", "messages", "strict_json",
                   "texts", "tokens", "words"),
                  ("actions", "extract", "json_files", "lint", "models", "prompts", "tools", "trace"),
-                 ("asking", "compression", "evidence", "meter", "rhythm", "tasks", "waiting"),
+                 ("asking", "compression", "evidence", "held", "meter", "rhythm", "tasks", "waiting"),
                  ("governance", "hindsight", "loop"),
                  ("assembly", "audit", "chat", "runner", "session", "subagents",
                   "subcommands"), ("lab",),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..compression.view import View
-from ..evidence import handles
+from ..held import handles
 from ..messages import Message, text_of
 from .replay import Moment
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..evidence import Held, Shares
+from ..held import Held, Shares
 from ..meter import Meter, Prices
 from .facts import Probe
 from .recording import Recording

@@ -14,7 +14,7 @@ from typing import Any
 from ..actions import call_of
 from ..columns import number_of
 from ..compression.view import View, apply, from_payload
-from ..evidence import handles
+from ..held import handles
 from ..hostile import one_line
 from ..messages import Message, arguments_text, text_of
 from ..trace import Record

@@ -1,0 +1,123 @@
+"""Milestone 6: what a view holds of the evidence of a step, and the shares that follow.
+
+The shares are those that `evidence.py` defines. Of an entry that is a message as it was,
+what it holds is known; any other is read when it comes into the view, once. What is left
+out: what a step needed (`evidence.py`), means over steps and sessions (`lab/measures.py`,
+`lab/summary.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from .compression.view import Entry
+from .evidence import Evidence, Step
+from .finder import in_context
+from .messages import text_of
+
+_HANDLE = re.compile(r"(?:#|handle=)(\d{1,9})(?!\d)(?:-#(\d{1,9})(?!\d))?")  # or a span
+
+
+class Shares(NamedTuple):
+    """The shares of one step, 0 to 1; None where it has no such items."""
+
+    recall: float | None
+    far: float | None
+    far_in_context: float | None
+    fresh: float | None
+    lines: float | None
+    reach: float | None
+
+
+def handles(entry: Entry) -> set[int]:
+    """The history messages whose handles an entry shows, of those it stands for."""
+    if entry.how == "verbatim":
+        return set()
+    found = _HANDLE.findall(entry.message["content"])
+    shown = {int(first) for first, _ in found}
+    spans = [range(int(first), int(last) + 1) for first, last in found if last]
+    return {index for index in entry.stands_for
+            if index in shown or any(index in span for span in spans)}
+
+
+class Held:
+    """What one view holds of the evidence, kept as entries come and go."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._whole: Counter[int] = Counter()             # verbatim entries that hold an item
+        self._parts: dict[int, dict[int, Entry]] = {}     # the other entries, by their id
+        self._in: dict[int, tuple[Entry, tuple[int, ...]]] = {}
+        self._context: dict[tuple[int, int], bool] = {}
+        self._shown: Counter[int] = Counter()             # handles of history messages
+
+    def enter(self, entry: Entry) -> None:
+        """An entry comes into the view. One that is not verbatim is read here, once."""
+        if entry.how == "verbatim":
+            for index in entry.stands_for:
+                for number in self._evidence.holds[index]:
+                    self._whole[number] += 1
+            return
+        found = self._evidence.find(text_of(entry.message))
+        self._in[id(entry)] = entry, found
+        self._shown.update(handles(entry))
+        for number in found:
+            self._parts.setdefault(number, {})[id(entry)] = entry
+
+    def leave(self, entry: Entry) -> None:
+        """An entry that came in with `enter` leaves the view."""
+        if entry.how == "verbatim":
+            for index in entry.stands_for:
+                for number in self._evidence.holds[index]:
+                    self._whole[number] -= 1
+            return
+        self._shown.subtract(handles(entry))
+        for number in self._in.pop(id(entry))[1]:
+            del self._parts[number][id(entry)]
+            self._context.pop((id(entry), number), None)
+
+    def has(self, number: int) -> bool:
+        """Whether the view holds an item."""
+        return self._whole[number] > 0 or bool(self._parts.get(number))
+
+    def has_in_context(self, number: int) -> bool:
+        """Whether it stands in an entry as it stood in the history."""
+        if self._whole[number] > 0:
+            return True
+        return any(self._as_it_stood(entry, number)
+                   for entry in self._parts.get(number, {}).values())
+
+    def can_be_had(self, number: int) -> bool:
+        """Whether the view holds an item, or shows the handle of a message that does."""
+        return self.has(number) or any(
+            self._shown[index] > 0 for index in self._evidence.where[number])
+
+    def _as_it_stood(self, entry: Entry, number: int) -> bool:
+        if self._evidence.is_line(number):
+            return True
+        key = id(entry), number
+        if key not in self._context:
+            word, text = self._evidence.text(number), text_of(entry.message)
+            self._context[key] = in_context(word, text, (
+                text_of(self._evidence.history[index])
+                for index in reversed(self._evidence.where[number])))
+        return self._context[key]
+
+    def missing(self, step: Step) -> list[int]:
+        """The items of a step that the view does not hold."""
+        return [number for number in step.items if not self.has(number)]
+
+    def shares(self, step: Step, over: bool = False) -> Shares:
+        """The shares of a step; `over`: its view is over the window, so all are 0."""
+        def share(numbers: Sequence[int], holds: Callable[[int], bool]) -> float | None:
+            if not numbers:
+                return None
+            return 0.0 if over else sum(map(holds, numbers)) / len(numbers)
+
+        return Shares(recall=share(step.items, self.has), far=share(step.far, self.has),
+                      far_in_context=share(step.far, self.has_in_context),
+                      fresh=share(step.fresh, self.has), lines=share(step.lines, self.has),
+                      reach=share(step.far, self.can_be_had))
