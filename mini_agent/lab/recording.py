@@ -15,13 +15,13 @@ from typing import Any
 from ..evidence import Evidence
 from ..messages import Message, calls_of, model_calls, text_of
 from ..texts import Texts, session_language
-from ..tokens import Estimator
+from ..tokens import PER_MESSAGE, Estimator
 from ..words import GENERAL, words
 from .sessions.base import Act
 
 
-LATELY = 4_096  # texts whose tokens are kept: what one policy renders, another may too
-LINES = 16_384  # lines whose weights are kept: most of a digest or a summary stood in the last
+LATELY = 8_192  # texts whose weights are kept: most lines of a digest or a summary stood in the
+                # last one, and what one policy renders, another may too
 
 
 class CountedOnce:
@@ -31,9 +31,8 @@ class CountedOnce:
     def __init__(self, estimate: Estimator, history: Sequence[Message]) -> None:
         self.name = estimate.name
         self._estimate = estimate
-        self._lately = lru_cache(LATELY)(self._count)
         self.parts = estimate.parts
-        self.weigh: Callable[[str], int] = lru_cache(LINES)(self._weigh)
+        self.weigh: Callable[[str], int] = lru_cache(LATELY)(self._weigh)
         self._history = history  # kept, so that ids stay
         self.tokens = list(map(estimate.message, history))
         self._known = dict(zip(map(id, history), self.tokens))
@@ -56,16 +55,11 @@ class CountedOnce:
         if "tool_calls" in message or "opaque" in message:
             self._made += len(text_of(message))
             return self._estimate.message(message)
-        return self._lately(message["content"])
+        return PER_MESSAGE + self.text(message["content"])
 
     def _weigh(self, text: str) -> int:
         self._made += len(text)
         return self._estimate.weigh(text)
-
-    def _count(self, content: str) -> int:
-        """Tokens of a message that is nothing but its content."""
-        self._made += len(content)
-        return self._estimate.message({"content": content})
 
     def declarations(self, tools: Sequence[Mapping[str, Any]]) -> int:
         """0: the declarations of the recorded agent are in no log."""
