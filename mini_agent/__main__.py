@@ -30,7 +30,7 @@ def _dropped(what: "sys.UnraisableHookArgs") -> None:
 
 def _interrupted() -> int:
     print("mini-agent: interrupted", file=sys.stderr, flush=True)
-    return 130
+    return 130  # `errors.INTERRUPTED`, which may not be loaded yet
 
 
 if __name__ == "__main__":

@@ -63,12 +63,14 @@ def marks(index: int, message: Message) -> Iterator[tuple[Pin, str]]:
     for match in _MARK.finditer(message["content"]):
         fields = {name: one or other for name, one, other in _FIELD.findall(match[1])}
         kind = fields.get("kind", "constraint")
-        pin = Pin(index, match[2].strip(), kind, fields.get("protect", ""))
+        bare = Pin(index, match[2].strip(), kind)
+        pin = replace(bare, protect=fields.get("protect", ""))
         unknown = [name for name in fields if name not in FIELDS]
-        if kind not in KINDS or unknown:
-            yield replace(pin, protect=""), f"no kind {kind!r}" if not unknown else (
-                f"no field {unknown[0]!r}")
+        if unknown:
+            yield bare, f"no field {unknown[0]!r}"
+        elif kind not in KINDS:
+            yield bare, f"no kind {kind!r}"
         elif message["role"] != "assistant":
             yield pin, "" if pin.text or pin.protect else "it has no text"
         elif kind == "assumption" and pin.text:
-            yield replace(pin, protect=""), ""
+            yield bare, ""
