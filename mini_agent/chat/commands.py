@@ -1,15 +1,16 @@
 """Milestone 5: what begins with `/`.
 
 A command is a function of the conversation and the rest of its line; its docstring is
-its help. One that the user got wrong raises `UsageError`, which is one line.
+its help. One that the user got wrong raises `UsageError`, which is one line. What is left
+out: the conversation itself (`conversation.py`).
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ..columns import number_of
 from ..compression.pins import KINDS, Pin
@@ -17,17 +18,28 @@ from ..compression.policies import find_policy, policy_names
 from ..compression.settings import nearest
 from ..disk import read_file, write_file
 from ..errors import UsageError
+from ..models.base import ParentModel
 from ..session import Session
 from ..trace import trace_folder
 from .contents import contents
-
-if TYPE_CHECKING:
-    from .conversation import Conversation
-
-Command = Callable[["Conversation", str], None]
+from .screen import Screen
 
 
-def slash_command(chat: Conversation, line: str) -> None:
+class Talk(Protocol):
+    """What a command needs of the conversation; it may change `model` and `over`."""
+
+    session: Session | None
+    screen: Screen
+    model: str
+    over: bool
+    connect: Callable[[str], ParentModel]
+    why: Callable[[Path, str], Iterable[str]]
+
+
+Command = Callable[[Talk, str], None]
+
+
+def slash_command(chat: Talk, line: str) -> None:
     """Do what a line that begins with `/` says. Raises `UsageError`."""
     name, _, rest = line[1:].partition(" ")
     if name not in COMMANDS:
@@ -36,14 +48,14 @@ def slash_command(chat: Conversation, line: str) -> None:
     COMMANDS[name](chat, rest.strip())
 
 
-def _context(chat: Conversation, rest: str) -> None:
+def _context(chat: Talk, rest: str) -> None:
     """/context            what fills the window"""
     session = _session(chat)
     for line in contents(session.window, chat.screen.style):
         chat.screen.tell(line)
 
 
-def _compact(chat: Conversation, rest: str) -> None:
+def _compact(chat: Talk, rest: str) -> None:
     """/compact [FOCUS]    compress now; keep what has to do with FOCUS"""
     session = _session(chat)
     before, after = session.window.compact(session.step, rest)
@@ -51,7 +63,7 @@ def _compact(chat: Conversation, rest: str) -> None:
                      f"nothing gained: still {number_of(before, 'token', ',')}")
 
 
-def _pin(chat: Conversation, rest: str) -> None:
+def _pin(chat: Talk, rest: str) -> None:
     """/pin [KIND] [TEXT]  keep TEXT, or your last message, word for word"""
     session = _session(chat)
     kind, _, text = rest.partition(" ")
@@ -73,7 +85,7 @@ def _pin(chat: Conversation, rest: str) -> None:
     chat.screen.tell(f"pinned as {kind}: {part}message #{found[-1]}")
 
 
-def _stage(chat: Conversation, rest: str) -> None:
+def _stage(chat: Talk, rest: str) -> None:
     """/stage NAME         a stage of the work ends here"""
     session = _session(chat)
     if not rest:
@@ -82,7 +94,7 @@ def _stage(chat: Conversation, rest: str) -> None:
     chat.screen.tell(f"stage {rest} has ended")
 
 
-def _why(chat: Conversation, rest: str) -> None:
+def _why(chat: Talk, rest: str) -> None:
     """/why TEXT           when could the model see TEXT, and what took it away"""
     session = _session(chat)
     if not rest:
@@ -91,14 +103,14 @@ def _why(chat: Conversation, rest: str) -> None:
         chat.screen.tell(line)
 
 
-def _undo(chat: Conversation, rest: str) -> None:
+def _undo(chat: Talk, rest: str) -> None:
     """/undo               take back the last compression"""
     session = _session(chat)
     before, after = session.window.undo(session.step)
     chat.screen.tell(f"{before:,} -> {number_of(after, 'token', ',')}")
 
 
-def _policy(chat: Conversation, rest: str) -> None:
+def _policy(chat: Talk, rest: str) -> None:
     """/policy [NAME]      how the window is kept small; change it"""
     if not rest:
         now = chat.session.window.policy if chat.session else None
@@ -113,7 +125,7 @@ def _policy(chat: Conversation, rest: str) -> None:
     chat.screen.tell(f"policy {rest}: {session.window.policy.about}")
 
 
-def _model(chat: Conversation, rest: str) -> None:
+def _model(chat: Talk, rest: str) -> None:
     """/model [NAME]       which model answers; change it"""
     if rest:
         _session(chat).use_model(chat.connect(rest), rest)
@@ -121,7 +133,7 @@ def _model(chat: Conversation, rest: str) -> None:
     chat.screen.tell(f"model {chat.model}")
 
 
-def _save(chat: Conversation, rest: str) -> None:
+def _save(chat: Talk, rest: str) -> None:
     """/save [FILE]        where the session is kept; copy it to FILE"""
     session = _session(chat)
     if rest:
@@ -129,7 +141,7 @@ def _save(chat: Conversation, rest: str) -> None:
     chat.screen.tell(f"saved: {rest or session.path}")
 
 
-def _help(chat: Conversation, rest: str) -> None:
+def _help(chat: Talk, rest: str) -> None:
     """/help               this list"""
     wide = chat.screen.style.width() >= WIDE
     for command in COMMANDS.values():
@@ -139,7 +151,7 @@ def _help(chat: Conversation, rest: str) -> None:
     chat.screen.tell(HELP)
 
 
-def _quit(chat: Conversation, rest: str) -> None:
+def _quit(chat: Talk, rest: str) -> None:
     """/quit               end; the session can be resumed"""
     chat.over = True
 
@@ -156,7 +168,7 @@ COMMANDS: dict[str, Command] = {
     "quit": _quit}
 
 
-def _session(chat: Conversation) -> Session:
+def _session(chat: Talk) -> Session:
     if chat.session is None:
         raise UsageError("nothing was said yet", place="chat", remedy="say something first")
     chat.session.window.take_in(chat.session.agent.history)
