@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import io
 import os
@@ -10,11 +11,14 @@ import struct
 import termios
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from unittest import mock
 
 from mini_agent.chat.keyboard import Keyboard
 from mini_agent.chat.lines import Lines
 from mini_agent.chat.narrator import Narrator
+from mini_agent.chat.permission import Permission
 from mini_agent.chat.screen import Screen, Style, joined_to_fit, style_of
 from mini_agent.chat.wrap import Wrap, wrapped
 from mini_agent.columns import fitted, is_wide, name_to_fit, unbroken, width
@@ -24,6 +28,8 @@ from mini_agent.interrupts import Interrupts
 from mini_agent.messages import call
 from mini_agent.meter import Prices, prices
 from mini_agent.models.base import Reply
+from mini_agent.texts import Texts
+from mini_agent.tools.workspace import MAX_BYTES, Workspace
 from mini_agent.trace import Record, read_trace
 from tests.sessions import counting
 from tests.support import FolderTest
@@ -398,12 +404,43 @@ class Leave(FolderTest):
         talk = self.asked(RUN, read_only=True)
         self.assertIn("UNKNOWN_TOOL", self.result(talk))
 
+    def asking(self, name: str, **arguments: Any) -> str:
+        """All that is shown of a call, and asked; "" where nobody is asked."""
+        shown: list[str] = []
+
+        def ask(prompt: str) -> str:
+            shown.append(prompt)
+            return "y"
+
+        permission = Permission(
+            Workspace(self.folder), SimpleNamespace(ask=ask),  # type: ignore[arg-type]
+            SimpleNamespace(tell=lambda text, whole: shown.append(text)),  # type: ignore[arg-type]
+            SimpleNamespace(paused=contextlib.nullcontext), Texts)  # type: ignore[arg-type]
+        permission(SimpleNamespace(name=name), arguments)  # type: ignore[arg-type]
+        return "\n".join(shown)
+
     def test_a_file_that_cannot_be_shown_is_asked_for_all_the_same(self) -> None:
-        """A folder, a file too large: what would stand there is shown."""
-        path = Path(self.folder / "a.txt")
-        path.write_bytes(b"\x00" * 100)
-        talk = self.asked(WRITE, "n")
-        self.assertEqual(1, len(talk.keyboard.asked))
+        """A folder, a file too large: why, and what would stand there."""
+        (self.folder / "folder").mkdir()
+        with open(self.folder / "large", "wb") as file:
+            file.truncate(MAX_BYTES + 1)
+        for path, why in (("folder", "not a regular file: folder"),
+                          ("large", "large has 50000001 bytes, more than 50000000 are not read")):
+            self.assertEqual(f"  write_file {path} ({why}):\n  --- a/{path}\n  +++ b/{path}\n"
+                             "  @@ -0,0 +1 @@\n  +one\nwrite_file? y(es), a(lways), n(o) [reason]: ",
+                             self.asking("write_file", path=path, content="one\n"))
+
+    def test_any_other_tool_is_asked_for_with_all_its_arguments(self) -> None:
+        """What this program knows nothing of is no reason to let it pass."""
+        self.assertEqual('  delegate {\n   "task": "count 一",\n   "writes": [\n    "a"\n   ]\n  }\n'
+                         "delegate? y(es), a(lways), n(o) [reason]: ",
+                         self.asking("delegate", task="count 一", writes=["a"]))
+
+    def test_an_edit_that_will_fail_is_not_asked_for(self) -> None:
+        """Of a file that is not there, of no words, of words that stand there twice."""
+        (self.folder / "a.txt").write_text("one one\n", encoding="utf-8")
+        for path, old in (("none", "one"), ("a.txt", ""), ("a.txt", "two"), ("a.txt", "one")):
+            self.assertEqual("", self.asking("edit_file", path=path, old=old, new="x"))
 
 
 if __name__ == "__main__":
