@@ -213,7 +213,7 @@ class CheckTest(FolderTest):
         trace = self.folder / "t.jsonl"
         start = {"type": "event", "event": "subagent_start", "seq": 0}
         trace.write_text("".join(line({**start, "payload": payload}) for payload in (
-            {"child": "../../etc"}, {}, {"child": None}, {"child": 1})) + '"subagent_start"\n',
+            {"child": "../../etc"}, {}, {"child": None}, {"child": [1]}, {"child": 1})) + '"subagent_start"\n',
             encoding="utf-8")
         self.assertEqual([], children_of(trace))
 

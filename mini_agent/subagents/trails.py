@@ -58,9 +58,9 @@ def children_of(trace: Path) -> list[tuple[int, Path]]:
 
     Lines that cannot be read are left to whoever checks the trace. Raises OSError.
     """
-    begun = {payload.get("child") for _, payload in events_in(read_file(trace), "subagent_start")}
-    numbers = sorted(number for number in begun if isinstance(number, int))
-    found = [(number, child_trace(trace_folder(trace), number)) for number in numbers]
+    begun = (payload.get("child") for _, payload in events_in(read_file(trace), "subagent_start"))
+    numbers = {number for number in begun if isinstance(number, int)}
+    found = [(number, child_trace(trace_folder(trace), number)) for number in sorted(numbers)]
     return [(number, path) for number, path in found if path.is_file()]
 
 
