@@ -29,7 +29,8 @@ def with_setting(target: Any, key: str, value: Any, place: str) -> Any:
     if fault := _value_fault(target, key, value, types[key]):
         what, remedy = fault
         raise UsageError(f"{value!r} {what}", place=f"{place}.{key}", value=value, remedy=remedy)
-    return dataclasses.replace(target, **{key: tuple(value) if isinstance(value, list) else value})
+    many = isinstance(getattr(target, key), tuple)  # JSON has lists for them
+    return dataclasses.replace(target, **{key: tuple(value) if many else value})
 
 
 def _value_fault(target: Any, key: str, value: Any, declared: str) -> tuple[str, str] | None:
