@@ -15,6 +15,7 @@ from mini_agent.compression.coverage import REACH, USED, candidates, filling, ra
 from mini_agent.compression.index import HistoryIndex, HistoryLine
 from mini_agent.compression.units import (BARE, DEFINITION, FAULT, IMPORT, MAX_CHARS, PLAIN,
                                           kind_of, unit_spans, telling, units)
+from mini_agent.compression.vocabulary import Vocabulary
 from mini_agent.extract import boxes, touched
 from mini_agent.messages import Message, assistant, call, groups, text_of, tool_result, user
 from mini_agent.texts import Texts
@@ -38,7 +39,7 @@ def plain(value: object) -> object:
         return [(key, plain(one)) for key, one in value.items()]
     if isinstance(value, (list, tuple)):
         return [plain(one) for one in value]
-    if isinstance(value, (HistoryIndex, Chronicle, Work, Worths)):
+    if isinstance(value, (HistoryIndex, Chronicle, Work, Worths, Vocabulary)):
         return {name: plain(one) for name, one in vars(value).items()
                 if name not in ("_history", "history", "_chronicle", "errors", "_names_in")}
     return value
@@ -97,9 +98,9 @@ class Index(unittest.TestCase):
                    assistant("I edit", [call("b", "edit", {"path": "path/to_it"})]),
                    user("path/to_it is right")]
         index = HistoryIndex(history).grow()
-        word = index.names.index("path/to_it")
-        self.assertEqual((index.used[word], index.read[word], index.seen[word],
-                          index.newest[word]), (1, 2, 3, 2))
+        word = index.words.names.index("path/to_it")
+        self.assertEqual((index.words.used[word], index.words.read[word], index.words.seen[word],
+                          index.words.newest[word]), (1, 2, 3, 2))
 
     def test_files_are_listed_by_what_was_done_and_when(self) -> None:
         """A failed edit is none; the file touched last stands last."""
@@ -163,7 +164,7 @@ class Units(unittest.TestCase):
         self.assertEqual(telling("src/a.py"), "src/a.py")
         index = HistoryIndex([assistant(short)]).grow()
         line, = index.lines[0]
-        self.assertEqual(([index.names[n] for n in line.words], line.shows), (["src/a.py"], ()))
+        self.assertEqual(([index.words.names[n] for n in line.words], line.shows), (["src/a.py"], ()))
 
     def test_kinds_are_seen_through_line_numbers(self) -> None:
         """What a tool put before a line does not hide what it is."""
@@ -187,7 +188,7 @@ class Choice(unittest.TestCase):
                          ["use alpha_one and beta_two now", "and only gamma_three"])
         again = list(ranked_lines(index, lines, (), coverage=False))
         self.assertEqual(again[1].text, "use alpha_one and beta_two then")
-        held = [index.names.index(name) for name in ("alpha_one", "beta_two")]
+        held = [index.words.names.index(name) for name in ("alpha_one", "beta_two")]
         self.assertEqual(next(ranked_lines(index, lines, held)).text, "and only gamma_three")
 
     def test_a_word_is_kept_where_it_can_be_seen_what_it_is(self) -> None:
@@ -198,7 +199,7 @@ class Choice(unittest.TestCase):
         lines = candidates(index, [0, 1, 2], 100)
         self.assertEqual(next(ranked_lines(index, lines, ())).text,
                          "Changed src/a.py as asked.")
-        self.assertEqual(index.home[index.names.index("src/a.py")].text,
+        self.assertEqual(index.home[index.words.names.index("src/a.py")].text,
                          "Changed src/a.py as asked.")
 
     def test_it_is_the_plain_greedy_choice(self) -> None:
@@ -211,7 +212,7 @@ class Choice(unittest.TestCase):
 
     @staticmethod
     def greedy(index: HistoryIndex, lines: list[HistoryLine], room: float) -> list[HistoryLine]:
-        gains = index.worths.now(index.others)
+        gains = index.worths.now()
         left, chosen = set(lines), []
         while left and room > 0:
             best = min(left, key=lambda line: (-(sum(gains[word] for word in line.shows)
@@ -250,8 +251,8 @@ class Choice(unittest.TestCase):
         history += [user(f"common_word {n}") for n in range(9)]
         history += [user("nothing") for _ in range(20)]
         index = HistoryIndex(history).grow()
-        gains = index.worths.now(index.others)
-        found = {name: gains[number] for number, name in enumerate(index.names)}
+        gains = index.worths.now()
+        found = {name: gains[number] for number, name in enumerate(index.words.names)}
         self.assertEqual(found["old_word"], worth(CHANCES.seen[1]))
         self.assertEqual(found["used_once"], worth(CHANCES.used[1]))
         self.assertEqual(found["used/path.py"], worth(CHANCES.used[1] * CHANCES.path))
@@ -259,9 +260,9 @@ class Choice(unittest.TestCase):
         self.assertEqual(found["a/listed.py"], worth(CHANCES.seen[1]))
         self.assertEqual(found["a/named.py"], worth(CHANCES.seen[2] * CHANCES.path))
         self.assertEqual(found["common_word"], 0)
-        rare = word_rarities(index.read, index.others)
-        self.assertGreater(rare[index.names.index("old_word")], 0)
-        self.assertEqual(rare[index.names.index("common_word")], 0)
+        rare = word_rarities(index.words)
+        self.assertGreater(rare[index.words.names.index("old_word")], 0)
+        self.assertEqual(rare[index.words.names.index("common_word")], 0)
         for numbers in (gains, rare, [line.quote for line in index.known.values()]):
             self.assertEqual({int}, set(map(type, numbers)))  # sums are alike in every Python
 
@@ -274,18 +275,18 @@ class Choice(unittest.TestCase):
             for message in messages:
                 history.append(message)
                 index.grow()
-                self.assertEqual(index.worths.now(index.others), [
-                    self.weighed(index, word) for word in range(len(index.names))])
+                self.assertEqual(index.worths.now(), [
+                    self.weighed(index, word) for word in range(len(index.words.names))])
 
     @staticmethod
     def weighed(index: HistoryIndex, word: int) -> int:
-        used, seen, age = index.used[word], index.seen[word], len(index) - index.newest[word]
-        if not 0 < index.read[word] <= max(RARE, index.others / SHARE):
+        used, seen, age = index.words.used[word], index.words.seen[word], len(index) - index.words.newest[word]
+        if not 0 < index.words.read[word] <= max(RARE, index.words.others / SHARE):
             return 0
         chance = CHANCES.used[min(used, 3)] if used else CHANCES.seen[min(seen, 5)]
         chance *= (CHANCES.young[1] if age <= CHANCES.young[0]
                    else CHANCES.old[1] if age >= CHANCES.old[0] else 1)
-        return worth(chance * (CHANCES.path if "/" in index.names[word] and (
+        return worth(chance * (CHANCES.path if "/" in index.words.names[word] and (
             used or seen > 1) else 1))
 
     def test_a_line_that_the_assistant_has_written_is_quoted_sooner(self) -> None:

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .units import BARE, DEFINITION, FAULT, IMPORT, PLAIN
+from .vocabulary import Vocabulary
 
 SURE = 10**9        # what a chance of 1 is worth
 RARE, SHARE = 6, 5  # worth something in at most 6, or a fifth, of the messages
@@ -69,26 +69,24 @@ def rare(others: int) -> float:
     return max(RARE, others / SHARE)
 
 
-def word_rarities(read: Sequence[int], others: int) -> list[int]:
+def word_rarities(words: Vocabulary) -> list[int]:
     """The plain variant: the logarithm of how many times rarer than the limit a word is."""
-    limit = rare(others)
+    limit = rare(words.others)
     by_count = {count: worth(math.log(limit / count + 1)) if 0 < count <= limit else 0
-                for count in set(read)}
-    return list(map(by_count.__getitem__, read))
+                for count in set(words.read)}
+    return list(map(by_count.__getitem__, words.read))
 
 
 class Worths:
     """What each word of a history is worth, of `SURE`.
 
-    It reads the lists that an index keeps of words. A worth changes only where a message has
+    A worth changes only where a message has
     the word, or where the newest one that has it comes to another age; so no compression has
     to weigh all words again.
     """
 
-    def __init__(self, names: Sequence[str], used: Sequence[int], read: Sequence[int],
-                 seen: Sequence[int], newest: Sequence[int]) -> None:
-        self._names, self._used, self._read, self._seen = names, used, read, seen
-        self._newest = newest
+    def __init__(self, words: Vocabulary) -> None:
+        self._words = words
         (self._young, young), (self._old, old) = CHANCES.young, CHANCES.old
         self._by_use, self._by_sight = (  # by count; of a word, of a path
             [[tuple(worth(chance * age * path) for age in (young, 1.0, old))
@@ -99,35 +97,36 @@ class Worths:
         self._common: set[int] = set()            # words that were too common once
         self._lately = deque[tuple[int, ...]](maxlen=self._old)  # words of the newest messages
 
-    def grow(self, message: int, words: tuple[int, ...], others: int) -> None:
-        """Take in the newest message with its words; `others` are not the assistant's."""
-        limit = rare(others)
-        new = len(self._names) - len(self._worths)
+    def grow(self, message: int, words: tuple[int, ...]) -> None:
+        """Take in the newest message, whose words have been counted."""
+        limit = rare(self._words.others)
+        new = len(self._words) - len(self._worths)
         self._worths += [0] * new
         self._by_age += [()] * new
         for word in words:
             self._by_age[word] = self._weighed(word)
             self._worths[word] = self._by_age[word][0]
-            if self._read[word] > limit:
+            if self._words.read[word] > limit:
                 self._common.add(word)
         for age, back in ((1, self._young), (2, self._old - 1)):
             for word in self._lately[-back] if back <= message else ():
-                if self._newest[word] == message - back:
+                if self._words.newest[word] == message - back:
                     self._worths[word] = self._by_age[word][age]
         self._lately.append(words)
 
     def _weighed(self, word: int) -> tuple[int, ...]:
-        if not self._read[word]:
+        words = self._words
+        if not words.read[word]:
             return 0, 0, 0
-        used, seen = self._used[word], self._seen[word]
+        used, seen = words.used[word], words.seen[word]
         by_count = self._by_use if used else self._by_sight
-        is_path = "/" in self._names[word] and (used > 0 or seen > 1)
+        is_path = "/" in words.names[word] and (used > 0 or seen > 1)
         return by_count[min(used or seen, len(by_count) - 1)][is_path]
 
-    def now(self, others: int) -> list[int]:
+    def now(self) -> list[int]:
         """By word, a fresh list for the caller; what is too common now is worth nothing."""
-        worths, limit = self._worths[:], rare(others)
+        worths, limit = self._worths[:], rare(self._words.others)
         for word in self._common:
-            if self._read[word] > limit:
+            if self._words.read[word] > limit:
                 worths[word] = 0
         return worths

@@ -35,8 +35,7 @@ def ranked_lines(index: HistoryIndex, lines: Collection[HistoryLine], held: Iter
     `held` are the words that are kept anyway; without `coverage` a word counts again in
     each line that has it. A plain line that has nothing new is left out.
     """
-    worths = (word_rarities(index.read, index.others) if value == "frequency"
-              else index.worths.now(index.others))
+    worths = word_rarities(index.words) if value == "frequency" else index.worths.now()
     for word in held:
         worths[word] = 0
     heap: list[tuple[float, int]] = []
@@ -87,7 +86,7 @@ def candidates(index: HistoryIndex, covered: Sequence[int], room: float) -> list
         if left < 0:
             break
     near = list(chain.from_iterable(map(index.telling, covered[first:])))
-    homes = set(map(index.home.__getitem__, index.recently_used(USED)))
+    homes = set(map(index.home.__getitem__, index.words.recently_used(USED)))
     start, far = covered[first], covered[:first]
     return near + [line for line in homes if line.last < start and line.kind != BARE
                    and holds(far, line.last)]

@@ -127,7 +127,7 @@ def filled(index: HistoryIndex, ranked: Iterable[HistoryLine], estimate: Estimat
 def words_of(index: HistoryIndex, entry: Entry) -> Iterable[int]:
     """The numbers of the words that an entry holds."""
     if entry.how != "verbatim":
-        return index.words_of(text_of(entry.message))
+        return index.words.known(text_of(entry.message))
     message, = entry.stands_for
     return index.words_in(message)
 

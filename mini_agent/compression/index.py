@@ -3,8 +3,7 @@
 The digest chooses lines by the identifiers in them, so it would ask at each compression
 what it has asked before. The answers are facts about messages that never change: they
 are kept here, beside the history, and grow with it. A line that stands in many messages
-is kept once and belongs to the newest of them. Words are numbers; for each fact about
-them there is a list.
+is kept once and belongs to the newest of them.
 
 It is a cache and nothing else: an index made anew equals one that has grown with the
 history, so no record has to tell of it. What is left out: what a word or a line is
@@ -13,17 +12,18 @@ worth (`chances.py`), which lines are chosen (`coverage.py`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain
 
 from ..errorlines import ErrorLines
 from ..messages import Call, Message, calls_of, text_of
-from ..words import names, pieces
+from ..words import names
 from .chances import PLAIN_CHANCE, QUOTES, Worths
 from .chronicle import Chronicle, Work, anew_if_broken
 from .units import BARE, kind_of, telling, units
+from .vocabulary import Vocabulary
 
 STRETCHES = 2**12  # parts of lines that are not looked through again
 BYTES_A_TOKEN = 4  # of UTF-8: rough, but lines are only weighed against each other
@@ -65,9 +65,7 @@ class HistoryIndex:
     By message: `lines` (in order), `sizes` (tokens, roughly), and what they come to: its
     `words_in`, its `telling` lines.
     By line: `numbered`, and by its text: `known`.
-    By word: `names`, `used` (how many assistant messages have it), `read` (how many others,
-    and `seen` in how many lines of these), `newest` (the newest message that has it),
-    `home` (the newest line that shows it); what it is worth is in `worths`.
+    By word (`words` has them): `home` (the newest line that shows it), its worth (`worths`).
     What was done where is in `chronicle`, how the work stands in `work`; `errors` finds what
     went wrong in outputs; `kept` are numbers that strategies have found and that stay so.
     """
@@ -80,19 +78,12 @@ class HistoryIndex:
         self.sizes: list[float] = []
         self.numbered: list[HistoryLine] = []
         self.known: dict[str, HistoryLine] = {}
-        self.names: list[str] = []
-        self.used: list[int] = []
-        self.read: list[int] = []
-        self.seen: list[int] = []
-        self.newest: list[int] = []
+        self.words = Vocabulary()
+        self.worths = Worths(self.words)
         self.home: dict[int, HistoryLine] = {}
-        self.worths = Worths(self.names, self.used, self.read, self.seen, self.newest)
-        self.others = 0  # messages that are not the assistant's
         self.errors = ErrorLines()
         self.kept: dict[Hashable, int] = {}
         self._names_in = lru_cache(STRETCHES)(names)  # lines are made of the same again and again
-        self._word_numbers: dict[str, int] = {}
-        self._recently: dict[int, None] = {}            # words that the assistant used, newest last
         self._asked: dict[Hashable, dict[int, int]] = {}  # calls, by what equal ones have alike
         self._asked_to = 0
 
@@ -127,23 +118,11 @@ class HistoryIndex:
             line for line in self.lines[message] if line.last == message
             and (line.quote > PLAIN_CHANCE or line.shows and line.kind != BARE)])
 
-    def words_of(self, text: str) -> Iterator[int]:
-        """The numbers of the words in a text of any size that some message has."""
-        known = self._word_numbers
-        return (known[piece] for piece in pieces(text) if piece in known)
-
-    def recently_used(self, count: int) -> Iterator[int]:
-        """The words that the assistant has used, the newest first, at most `count`."""
-        return islice(reversed(self._recently), count)
-
     def _take_words(self, index: int, message: Message) -> None:
         mine = message["role"] == "assistant"
         lines = self._lines_of(message)
-        for facts in (self.used, self.read, self.seen, self.newest):
-            facts.extend([0] * (len(self.names) - len(facts)))
         self.lines.append(lines)
         self.sizes.append(sum([line.cost for line in lines]))
-        self.others += not mine
         held, shown = dict[int, HistoryLine](), dict[int, HistoryLine]()
         for place, line in enumerate(lines):
             if line.last != index:
@@ -152,25 +131,14 @@ class HistoryIndex:
                 held[word] = line
             for word in line.shows if line.kind != BARE else ():
                 shown[word] = line
-        counts = self.used if mine else self.read
         for word, line in held.items():
-            if word in shown or not self.used[word] + self.read[word]:
+            if word in shown or word not in self.home:
                 self.home[word] = shown.get(word, line)
-            counts[word] += 1
-            self.newest[word] = index
-        if mine:
-            self._take_written(lines, held)
-        else:
-            for word in chain.from_iterable([line.words for line in lines]):
-                self.seen[word] += 1
-        self.worths.grow(index, tuple(held), self.others)
-
-    def _take_written(self, lines: Iterable[HistoryLine], words: Iterable[int]) -> None:
-        for line in lines:
+        for line in lines if mine else ():
             line.quote = QUOTES[line.kind][True]
-        for word in words:
-            self._recently.pop(word, None)
-            self._recently[word] = None
+        words = tuple(held)
+        self.words.count(index, mine, words, chain.from_iterable([line.words for line in lines]))
+        self.worths.grow(index, words)
 
     def _lines_of(self, message: Message) -> tuple[HistoryLine, ...]:
         """The lines of a message, those new to the history included."""
@@ -182,19 +150,14 @@ class HistoryIndex:
         return tuple(map(known.__getitem__, texts))
 
     def _new_line(self, text: str, failed: bool) -> HistoryLine:
-        words, told, kind = self._words(text), telling(text), kind_of(text, failed)
-        shows = words if told == text else self._words(told)
+        words, told, kind = self._words_of(text), telling(text), kind_of(text, failed)
+        shows = words if told == text else self._words_of(told)
         return HistoryLine(len(self.known), text, words, shows, kind, rough_tokens(text),
                            QUOTES[kind][False])
 
-    def _words(self, text: str) -> tuple[int, ...]:
-        """The numbers of the words in a line, those new to the history included."""
-        found = sorted({*chain.from_iterable(map(self._names_in, text.split()))})
-        for word in found:
-            if word not in self._word_numbers:
-                self._word_numbers[word] = len(self.names)
-                self.names.append(word)
-        return tuple(map(self._word_numbers.__getitem__, found))
+    def _words_of(self, text: str) -> tuple[int, ...]:
+        """The numbers of the words in a line, each once."""
+        return self.words.numbers(sorted({*chain.from_iterable(map(self._names_in, text.split()))}))
 
 
 def _likeness(call: Call) -> Hashable:
