@@ -20,7 +20,7 @@ from .compression.pins import Pin
 from .compression.policies import tools_of
 from .compression.state import WindowState
 from .compression.store import MemoryShelf, RunShelf
-from .compression.token_limit import Purse
+from .compression.token_budget import TokenBudget
 from .compression.tools import reading_tools
 from .compression.window import ContextWindow
 from .governance import Governance
@@ -96,7 +96,7 @@ class Kit:
         self.model = WaitingModel(setup.model, setup.interrupts)
         self.shelf = MemoryShelf() if folder is None else RunShelf(folder)
         self.window: ContextWindow | None = None
-        self.purse = Purse(setup.grant.tokens, texts)
+        self.token_budget = TokenBudget(setup.grant.tokens, texts)
 
     def tools(self, governance: Governance | None, started: int = 0) -> WaitingTools:
         """The tools: its own, those that the texts of its policy speak of, and the others'.
@@ -134,7 +134,7 @@ class Kit:
 
     def agent(self, tools: WaitingTools) -> Agent:
         """The agent itself, under the window if there is one."""
-        return Agent(self.model, tools, self.tracer, window=self.window, pay=self.purse.pay,
+        return Agent(self.model, tools, self.tracer, window=self.window, pay=self.token_budget.pay,
                      texts=self.texts, max_steps=self.setup.grant.steps, history=self.history,
                      incoming=self.setup.incoming)
 
@@ -169,7 +169,7 @@ class Kit:
         home = Home(self.workspace, self.folder, start, given, setup.grant.writes, self._pins,
                     self.model.for_child)
         return crew_tools(home, self.tracer, setup.grant.children, count=started,
-                          waiting=setup.interrupts.waiting, purse=self.purse)
+                          waiting=setup.interrupts.waiting, token_budget=self.token_budget)
 
     def _pins(self) -> Sequence[Pin]:
         """The pins that hold now; without a window, what is marked in the history."""

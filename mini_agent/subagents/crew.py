@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from ..compression.token_limit import Purse
+from ..compression.token_budget import TokenBudget
 from ..compression.tools import page_chars
 from ..disk import make_private
 from ..errors import MiniAgentError, ToolError
@@ -37,7 +37,7 @@ from .trails import ReadChild, child_trace, counted, record_end, sent_by_family
 class Crew:
     """The tool, and all children of one agent. `count` have been started so far.
 
-    Their tokens come out of the `purse` of the agent, and what they do not send goes back.
+    Their tokens come out of the `token_budget` of the agent, and what they do not send goes back.
     `waiting` is entered where children are waited for: an interrupt may be kept away
     from everything else (`interrupts.py`).
     """
@@ -47,7 +47,7 @@ class Crew:
     limits: ChildLimits = ChildLimits()
     count: int = 0
     waiting: AbstractContextManager[Any] = nullcontext()
-    purse: Purse = field(default_factory=Purse)
+    token_budget: TokenBudget = field(default_factory=TokenBudget)
     command: Sequence[str] = field(default_factory=this_program)
     name: str = NAME
 
@@ -101,7 +101,7 @@ class Crew:
         return [pin.protect for pin in self.home.pins() if pin.protect]
 
     def _orders(self, tools: ToolBox, calls: Sequence[Call]) -> list[Order | ToolError]:
-        """For each call its order, as far as the purse reaches, or why there is none."""
+        """For each call its order, as far as the token budget reaches, or why there is none."""
         found = [self._order(tools, call) for call in calls]
         texts = self.home.workspace.texts
         for at, other, path in clashes([plan if isinstance(plan, Order) else None
@@ -112,7 +112,7 @@ class Crew:
             found[at] = ToolError("TOO_MANY_CHILDREN", texts(
                 "TOO_MANY_CHILDREN", limit=self.limits.batch, number=at + 1))
         children = sum(isinstance(order, Order) for order in found)
-        return [replace(order, tokens=self.purse.share(order.tokens, children))
+        return [replace(order, tokens=self.token_budget.share(order.tokens, children))
                 if isinstance(order, Order) else order for order in found]
 
     def _order(self, tools: ToolBox, call: Call) -> Order | ToolError:
@@ -135,7 +135,7 @@ class Crew:
             return ToolError("CHILD_CRASHED", self.home.workspace.texts(
                 "child_no_place", reason=error.strerror))
         self.count += 1
-        self.purse.spent += order.tokens
+        self.token_budget.spent += order.tokens
         self.tracer.event(
             "subagent_start", step=step, id=call["id"], child=self.count,
             trace=trace.relative_to(self.home.folder).as_posix(), tools=list(order.tools),
@@ -159,10 +159,10 @@ class Crew:
     def _end(self, child: Child, ending: Ending, step: int) -> Ending:
         """The ending with its numbers, and its record."""
         child.ended = True
-        if self.purse.limit is not None:
+        if self.token_budget.limit is not None:
             with suppress(MiniAgentError, OSError):  # what nobody can count counts as sent
                 sent = sent_by_family(child_trace(self.home.folder, child.number))
-                self.purse.spent -= max(0, child.order.tokens - sent)
+                self.token_budget.spent -= max(0, child.order.tokens - sent)
         ending = counted(ending, self.home.folder, child.number)
         record_end(self.tracer, step, child.call["id"], child.number, ending)
         return ending

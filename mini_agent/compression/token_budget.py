@@ -14,7 +14,7 @@ from ..texts import Texts
 
 
 @dataclass
-class Purse:
+class TokenBudget:
     """The tokens that an agent and all below it may send together, `limit` None for any
     number. What children at work have been given is `spent` until it comes back."""
 
