@@ -294,6 +294,19 @@ class ExtremesTest(unittest.TestCase):
 class CountTest(unittest.TestCase):
     """What a row counts is what was recorded."""
 
+    def test_a_step_is_over_the_window_with_one_token_more_than_it_has(self):
+        """Not with as many."""
+        session = recording(SAMPLES / "lesson.jsonl")
+        sizes = [moment.sent for moment in rows_of(session, 10**6)["none"][1]]
+        for window, over in ((sizes[-1], 0), (sizes[-1] - 1, 1), (sizes[-2] - 1, 2)):
+            self.assertEqual(over, rows_of(session, window)["none"][0]["over_window_steps"])
+
+    def test_whoever_waits_is_told_how_far_the_walk_has_come(self):
+        """At each step, in messages of the history."""
+        session, told = recording(SAMPLES / "lesson.jsonl"), []
+        replay(session, [Trial(session, lab_policy("none", session), 1_800, [])], told.append)
+        self.assertEqual([call.start for call in session.calls], told)
+
     def test_each_compression_is_counted_under_its_strategy(self):
         """As many as there are records of it."""
         row, moments = rows_of(recording(SAMPLES / "lesson.jsonl"), 1_800, "layered")["layered"]
