@@ -301,6 +301,13 @@ class CountTest(unittest.TestCase):
         for window, over in ((sizes[-1], 0), (sizes[-1] - 1, 1), (sizes[-2] - 1, 2)):
             self.assertEqual(over, rows_of(session, window)["none"][0]["over_window_steps"])
 
+    def test_a_run_that_would_have_ended_is_over_though_it_is_below_the_window(self):
+        """Where a policy keeps a tenth free for the answer, what nobody can move may not fill it."""
+        session = Recording("s", "f", [system("s"), user("word " * 15_200), assistant("done")],
+                            estimator("chars4"))
+        row, (moment,) = rows_of(session, 20_000, "two_layer")["two_layer"]
+        self.assertEqual((1, True), (row["over_window_steps"], 18_000 < moment.sent < 20_000))
+
     def test_whoever_waits_is_told_how_far_the_walk_has_come(self):
         """At each step, in messages of the history."""
         session, told = recording(SAMPLES / "lesson.jsonl"), []
