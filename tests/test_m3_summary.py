@@ -6,7 +6,7 @@ import unittest
 from dataclasses import replace
 
 from mini_agent.errors import ContextOverflowError, LawError, PromptTooLongError
-from mini_agent.compression.laws import Protection, check, protected_users, tail_start
+from mini_agent.compression.laws import Protection, check, named, protected_users, tail_start
 from mini_agent.compression.overflow import immovable
 from mini_agent.compression.pins import Pin, Pins
 from mini_agent.compression.view import Change, Entry, View, apply
@@ -171,11 +171,17 @@ class LawTest(unittest.TestCase):
         self.view = View(Entry(message, 10, (index,)) for index, message in enumerate(history))
         self.small = Entry(user("s"), 1, (2, 3), "summary")
 
-    def _refused(self, change: Change, protection: Protection, law: int) -> None:
+    def _refused(self, change: Change, protection: Protection, law: int, says: str = "") -> None:
         with self.assertRaises(LawError) as caught:
-            check(self.view, apply(self.view, change), change,
-                  replace(protection, history=self.history))
+            self._passes(change, protection)
         self.assertEqual(law, caught.exception.law, caught.exception)
+        self.assertIn(says, str(caught.exception))
+
+    def _passes(self, change: Change, protection: Protection) -> None:
+        check(self.view, apply(self.view, change), change, replace(protection, history=self.history))
+
+    def _entry(self, *stands_for: int, text: str = "s", how: str = "summary") -> Entry:
+        return Entry(user(text), 1, stands_for, how)
 
     def test_a_split_group_is_refused(self) -> None:
         """A result may not go without its call."""
@@ -196,6 +202,63 @@ class LawTest(unittest.TestCase):
         both = Entry(user("s"), 1, (1, 2, 3), "summary")
         self._refused(Change("s", (1, 2, 3), ((1, both),)), Protection(frozenset({1}), 6), 4)
         self._refused(Change("s", (2, 3), ((2, self.small),)), Protection(tail=2), 4)
+
+    def test_each_message_is_accounted_for_once(self) -> None:
+        """Behind two entries, behind one that took it from elsewhere, dropped and there, lost."""
+        both, alone = self._entry(2, 3), self._entry(3)
+        for inserts, dropped, says in (
+                (((2, both), (3, alone)), [], "a history message would stand behind two entries"),
+                (((2, self._entry(2, 3, 4)),), [], "messages that were not affected: [4]"),
+                (((2, both),), [3], "messages [3] are not dropped by it"),
+                (((2, both),), [4], "messages [4] are not dropped by it"),
+                (((2, self._entry(2)),), [], "messages [3] would be lost without a word")):
+            with self.subTest(says):
+                self._refused(Change("s", (2, 3), inserts, {"dropped": dropped}),
+                              Protection(tail=6), 2, says)
+        self._passes(Change("s", (2, 3), (), {"dropped": [2, 3]}), Protection(tail=6))
+
+    def test_protected_words_stand_as_they_were_or_whole_in_a_summary(self) -> None:
+        """Neither dropped, nor in a message that is called a shorter one."""
+        whole, protection = "so far: the task, then", Protection(frozenset({1}), 6)
+        self._passes(Change("s", (1, 2, 3), ((1, self._entry(1, 2, 3, text=whole)),)), protection)
+        for inserts, dropped in (
+                ((), [1, 2, 3]), (((1, self._entry(1, 2, 3, text="so far: the")),), []),
+                (((1, self._entry(1, 2, 3, text=whole, how="shortened")),), [])):
+            self._refused(Change("s", (1, 2, 3), inserts, {"dropped": dropped}), protection, 4,
+                          "message 1 has to stay verbatim")
+
+    def test_of_the_tail_only_results_are_shortened_and_where_that_is_allowed(self) -> None:
+        """Each by itself; what was attached is no message, and may go."""
+        shorter = Entry(tool_result("c0", "read", "x"), 1, (3,), "shortened")
+        change = Change("s", (3,), ((3, shorter),))
+        self._passes(change, Protection(tail=2))
+        for wrong, protection in (
+                (change, Protection(tail=2, shorten_tail=False)),
+                (Change("s", (2,), ((2, Entry({**self.history[2], "content": ""}, 1, (2,),
+                                              "shortened")),)), Protection(tail=2)),
+                (Change("s", (3,), (), {"dropped": [3]}), Protection(tail=2)),
+                (Change("s", (3, 5), ((3, shorter._replace(stands_for=(3, 5))),)), Protection(tail=2))):
+            self._refused(wrong, protection, 4, "belongs to the protected tail")
+        self.view.append(Entry(user("a file"), 9, (), "attached"))
+        self._passes(Change("s", (6,), ()), Protection(tail=2))
+
+    def test_a_batch_is_torn_wherever_it_is_cut(self) -> None:
+        """By its call, by any of its results, by a result with another id."""
+        self.history = [*head(), assistant("", [call(f"p{n}", "t", {}) for n in range(3)]),
+                        *(tool_result(f"p{n}", "t", "") for n in range(3)), assistant("done")]
+        self.view = View(Entry(message, 10, (at,)) for at, message in enumerate(self.history))
+        for gone in ((2,), (3,), (4,), (5,), (2, 3), (4, 5), (3, 4, 5)):
+            self._refused(Change("s", gone, (), {"dropped": list(gone)}), Protection(tail=9), 1)
+        self._refused(Change("s", (4,), ((4, Entry(tool_result("p9", "t", "x"), 1, (4,), "shortened")),)),
+                      Protection(tail=9), 1)
+        self._passes(Change("s", (2, 3, 4, 5), (), {"dropped": [2, 3, 4, 5]}), Protection(tail=9))
+
+    def test_a_law_is_shown_with_its_number_and_its_name(self) -> None:
+        """Nine of them, as in the head of the module."""
+        self.assertEqual(
+            ["pairing", "conservation", "strict gain", "protection", "determinism", "stable prefix",
+             "rebuild", "all or nothing", "honesty"],
+            [named(law).removeprefix(f"law {law} (").removesuffix(")") for law in range(1, 10)])
 
     def test_what_is_called_verbatim_is_its_one_message(self) -> None:
         """Neither other words nor two messages can be called so."""
@@ -242,6 +305,7 @@ class LawTest(unittest.TestCase):
 
     def test_users_words_are_kept_newest_first_within_their_share(self) -> None:
         """First and newest always, the others as far as the share goes."""
+        self.assertEqual(set(), protected_users([], 20))
         users = [(1, 50), (4, 30), (7, 30), (9, 500)]
         self.assertEqual({1, 9}, protected_users(users, 20))
         self.assertEqual({1, 7, 9}, protected_users(users, 30))
