@@ -10,9 +10,9 @@ in a trace: whether the tools said what they are said to have said.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from .compression.laws import CONSERVATION, GAIN, faults, named
 from .compression.overflow import protection
@@ -81,8 +81,7 @@ class _Fold:
         self._at_work: set[int] = set()
 
     def findings(self, lines: Sequence[Line]) -> Iterator[Finding]:
-        """What is wrong with each record, in order. A record that makes no sense is
-        one finding, and the fold goes on."""
+        """What is wrong with each record, in order; one that makes no sense is one finding."""
         if self._doubt:
             yield Finding(lines[0].number, "trace", self._doubt)
         in_order = True
@@ -97,9 +96,8 @@ class _Fold:
             except TraceError as error:
                 yield Finding(number, "trace", error.message)
             except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
-                what = record.get("event", "message")
-                yield Finding(number, "trace", f"{what}: not as a record of its kind "
-                                               f"({type(error).__name__}: {error})")
+                yield Finding(number, "trace", f"{record.get('event', 'message')}: not as a record "
+                                               f"of its kind ({type(error).__name__}: {error})")
 
     def _checked(self, record: Record) -> Iterator[Fault]:
         """What is wrong with a record, in the state as it was before."""
@@ -116,8 +114,8 @@ class _Fold:
             return
         if "entries" in record["payload"]:
             yield from self._change(record["event"], record["payload"])
-        if check := getattr(self, f"_on_{record['event']}", None):
-            yield from check(record["payload"])
+        if check := self.CHECKS.get(record["event"]):
+            yield from check(self, record["payload"])
 
     def _message(self, message: Message) -> Iterator[Fault]:
         ids: set[str] = set()  # of this message: in a session they may repeat, and go out renewed
@@ -206,8 +204,6 @@ class _Fold:
             if doubt:
                 yield "trace", doubt
 
-    _on_resume = _on_settings
-
     def _on_subagent_start(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
         if payload["child"] != len(self._children) + 1:
             yield "trace", f"sub-agent {payload['child']} where {len(self._children) + 1} begins"
@@ -226,6 +222,11 @@ class _Fold:
         yield from _differing(payload, final_messages=len(view))
         if "final_tokens" in payload and self._declared is not None:
             yield from _differing(payload, final_tokens=view.tokens + self._declared)
+
+    CHECKS: ClassVar[Mapping[str, Callable[[_Fold, dict[str, Any]], Iterable[Fault]]]] = {
+        "tool_result": _on_tool_result, "model_call": _on_model_call, "run_end": _on_run_end,
+        "model_usage": _on_model_usage, "settings": _on_settings, "resume": _on_settings,
+        "subagent_start": _on_subagent_start, "subagent_end": _on_subagent_end}
 
     def _limit(self) -> int | None:
         told, budget = self._state.settings.get("learned_window"), self._governance.budget

@@ -27,17 +27,19 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 from statistics import fmean
 
-from mini_agent import cli
+from mini_agent import audit, cli
+from mini_agent.chat.narrator import Narrator
 from mini_agent.chat.permission import FREE
 from mini_agent.compression.catalogue import DEFAULT_POLICY
 from mini_agent.compression.marks import marks
 from mini_agent.compression.pins import KINDS, SHARE, Pin, Pins
+from mini_agent.compression.state import WindowState
 from mini_agent.evidence import FAR
 from mini_agent.lab.measures import CACHED
 from mini_agent.lab.summary import MIN_CALLS
 from mini_agent.rhythm import all_compressions, rows
 from mini_agent.tools.shell import SECRETS
-from mini_agent.trace import read_trace
+from mini_agent.trace import EVENTS, read_trace
 from tests.fake_server import FakeServer, plain
 from tests.fuzz import HISTORIES, names
 from tests.support import ROOT, FolderTest, command
@@ -458,6 +460,31 @@ class HouseTest(unittest.TestCase):
                         root = name.split(".")[0]
                         self.assertTrue(root in sys.stdlib_module_names or root in own,
                                         f"{path}: {name}")
+
+    def test_each_handler_of_records_is_of_an_event_that_there_is(self) -> None:
+        """A mistyped name would never be met, and one that is in no table never called."""
+        for room, table in ((Narrator, Narrator.HANDLERS), (WindowState, WindowState.HANDLERS),
+                            (audit._Fold, audit._Fold.CHECKS)):
+            with self.subTest(room):
+                self.assertLessEqual(set(table), set(EVENTS))
+                self.assertEqual({handler for name, handler in vars(room).items()
+                                  if name.startswith("_on_")}, set(table.values()))
+                for event, handler in table.items():  # that of a resume is that of the settings
+                    self.assertEqual(f"_on_{event}".replace("resume", "settings"), handler.__name__)
+
+    def test_each_event_that_is_looked_for_is_one_that_there_is(self) -> None:
+        """Where a record's event is compared with a name, in package and scripts."""
+        found: set[str] = set()
+        for path in sorted([*(ROOT / "mini_agent").rglob("*.py"), *(ROOT / "scripts").rglob("*.py")]):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                named = [node.left, *node.comparators] if isinstance(node, ast.Compare) else \
+                    [node.func, *node.args] if isinstance(node, ast.Call) else []
+                if named and re.search(r"""record(\[|\.get\()'event'[])]$|\.events$""",
+                                       ast.unparse(named[0])):
+                    found |= {part.value for one in named[1:] for part in ast.walk(one)
+                              if isinstance(part, ast.Constant)}
+        self.assertGreater(len(found), 8)
+        self.assertLessEqual(found, set(EVENTS))
 
     def test_imports_only_point_down_the_floors(self) -> None:
         """No room imports from a floor above its own; M1 is readable without M3."""

@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from ..columns import number_of
 from ..hostile import without_controls
@@ -51,14 +51,14 @@ class Narrator:
         """Tell of one record, where there is something to tell."""
         if record["type"] == "message":
             self._message(record["message"])
-        elif handler := getattr(self, f"_{record['event']}", None):
-            handler(record["payload"])
+        elif handler := self.HANDLERS.get(record["event"]):
+            handler(self, record["payload"])
 
     def _message(self, message: Message) -> None:
         if message["role"] == "assistant" and (self._final or calls_of(message)):
             self._screen.whole_answer(message["content"])
 
-    def _model_call(self, _: Mapping[str, Any]) -> None:
+    def _on_model_call(self, _: Mapping[str, Any]) -> None:
         self._screen.begin_answer()
 
     @contextmanager
@@ -71,27 +71,27 @@ class Narrator:
             if self._since is not None:
                 self._since += self._clock() - begun
 
-    def _tool_call(self, payload: Mapping[str, Any]) -> None:
+    def _on_tool_call(self, payload: Mapping[str, Any]) -> None:
         self._since = self._clock()
         self._row("call", f"{payload['name']} {arguments_line(payload['arguments'])}", "bold")
 
-    def _tool_result(self, payload: Mapping[str, Any]) -> None:
+    def _on_tool_result(self, payload: Mapping[str, Any]) -> None:
         took = "" if self._since is None else f", {max(0.0, self._clock() - self._since):.1f} s"
         said = "ok" if payload["ok"] else payload["code"]
         self._row("end", f"{said}{took}, {number_of(payload['chars'], 'character', ',')}",
                   "dim" if payload["ok"] else "red")
 
-    def _model_retry(self, payload: Mapping[str, Any]) -> None:
+    def _on_model_retry(self, payload: Mapping[str, Any]) -> None:
         self._row("alarm", f"{payload['status']}: asking again in {payload['wait']:.1f} s "
                   f"(attempt {payload['attempt'] + 1})", "red")
 
-    def _context_compression(self, payload: Mapping[str, Any]) -> None:
+    def _on_context_compression(self, payload: Mapping[str, Any]) -> None:
         self._row("news", f"{payload['strategy']}: {payload['before_tokens']:,} -> "
                   f"{number_of(payload['after_tokens'], 'token', ',')}", "green")
         if "notice" in payload:
             self._sentence("alarm", payload["notice"])
 
-    def _compression_skipped(self, payload: Mapping[str, Any]) -> None:
+    def _on_compression_skipped(self, payload: Mapping[str, Any]) -> None:
         if payload["reason"] == "breaker_open":
             self._sentence("alarm", f"{payload['failures']} summaries in a row have failed: none "
                            "is tried by itself any more; /compact tries again", "red")
@@ -99,8 +99,13 @@ class Narrator:
             detail = f": {payload['detail']}" if "detail" in payload else ""
             self._sentence("news", f"{payload['strategy']} {payload['reason']}{detail}", "red")
 
-    def _interrupted(self, _: Mapping[str, Any]) -> None:
+    def _on_interrupted(self, _: Mapping[str, Any]) -> None:
         self._row("alarm", "interrupted", "red")
+
+    HANDLERS: ClassVar[Mapping[str, Callable[[Narrator, Mapping[str, Any]], None]]] = {
+        "model_call": _on_model_call, "tool_call": _on_tool_call, "tool_result": _on_tool_result,
+        "model_retry": _on_model_retry, "context_compression": _on_context_compression,
+        "compression_skipped": _on_compression_skipped, "interrupted": _on_interrupted}
 
 
 def arguments_line(arguments: Mapping[str, Any]) -> str:

@@ -9,9 +9,9 @@ decision (`window.py`, `ladder.py`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ..errors import TraceError
 from ..lint import malformed
@@ -88,9 +88,9 @@ class WindowState:
             self.enter(record["message"])
         elif done is not None:
             self._compressed(record["payload"], record["seq"], *done)
-        elif handler := getattr(self, f"_on_{record['event']}", None):
+        elif handler := self.HANDLERS.get(record["event"]):
             try:
-                handler(record["payload"], record["seq"])
+                handler(self, record["payload"], record["seq"])
             except (KeyError, TypeError, ValueError, IndexError) as error:
                 raise TraceError(f"the {record['event']} does not fit ({error!r})",
                                  place=f"seq {record['seq']}", value=record["seq"]) from error
@@ -202,6 +202,13 @@ class WindowState:
         self.settings.update((key, value) for key, value in payload.items() if key != "step")
         if payload.get("breaker") == "closed":
             self.breaker.close()
+
+    # Of an event that is not here, the window knows nothing.
+    HANDLERS: ClassVar[Mapping[str, Callable[[WindowState, dict[str, Any], int], None]]] = {
+        "model_call": _on_model_call, "model_usage": _on_model_usage,
+        "context_compression": _on_context_compression,
+        "compression_skipped": _on_compression_skipped, "model_summarize": _on_model_summarize,
+        "undo": _on_undo, "pin": _on_pin, "stage": _on_stage, "settings": _on_settings}
 
 
 def _made_anew(view: View, payload: dict[str, Any]) -> tuple[Change, View]:
