@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import io
+import json
 import os
 import random
 import struct
@@ -15,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+from mini_agent.chat.contents import contents
 from mini_agent.chat.keyboard import Keyboard
 from mini_agent.chat.lines import Lines
 from mini_agent.chat.narrator import Narrator
@@ -22,6 +24,7 @@ from mini_agent.chat.permission import Permission
 from mini_agent.chat.screen import Screen, Style, joined_to_fit, style_of
 from mini_agent.chat.wrap import Wrap, wrapped
 from mini_agent.columns import fitted, is_wide, name_to_fit, unbroken, width
+from mini_agent.compression.policies import find_policy, policy_names
 from mini_agent.errors import ContextOverflowError, ModelError, UsageError
 from mini_agent.hostile import exposed
 from mini_agent.interrupts import Interrupts
@@ -269,6 +272,49 @@ class Talking(FolderTest):
         self.assertIn("results", talk.told)
         self.assertTrue((self.folder / "s.jsonl").read_bytes().startswith(copy.read_bytes()))
         self.assertNotIn("never said", (self.folder / "s.jsonl").read_text(encoding="utf-8"))
+
+    def test_each_command_says_what_it_has_done(self) -> None:
+        """With the numbers before and after, to the token."""
+        talk = self.talk([*[counting(number) for number in range(8)], DONE],
+                         ["hi", "/pin", "/pin parameter count 3 line 7 of", "/stage first",
+                          "/compact numbers", "/undo", "/policy published", "/compact", "/compact",
+                          "/context"], columns=200)
+        told = talk.told[talk.told.index("pinned as"):]
+        said = [row for row in told.splitlines() if not row.startswith("~") and "% of" not in row]
+        self.assertEqual(["pinned as constraint: message #1",
+                          "pinned as parameter: a stretch of message #9", "stage first has ended"],
+                         said[:3])
+        first, back, again = (
+            [int(number.replace(",", "")) for number in row.removesuffix(" tokens").split(" -> ")]
+            for row in (said[3], said[4], said[6]))
+        self.assertGreater(first[0], first[1])
+        self.assertEqual(first[1], back[0])
+        self.assertGreater(again[0], again[1])
+        self.assertEqual(f"policy published: {find_policy('published').about}", said[5])
+        self.assertEqual(f"nothing gained: still {again[1]:,} tokens", said[7])
+        steps = [change["step"] for change in read_trace(self.folder / "s.jsonl").events(
+            "context_compression") if change["trigger"] == "manual"]
+        self.assertEqual([talk.session.step] * len(steps), steps)
+        self.assertEqual(list(contents(talk.session.window, talk.screen.style))[1], said[8])
+
+    def test_the_policies_are_listed_and_the_one_in_use_is_marked(self) -> None:
+        """One from a file stands above them, since no name is its own."""
+        for policy, marked in (("clip", ["clip (now)"]), (str(self.own("clip")), [
+                "clip (now, from a file)"])):
+            talk = self.talk([DONE], ["hi", "/policy"], policy=policy, columns=400)
+            rows = [row for row in talk.told.splitlines() if ": " in row]
+            self.assertNotIn("mini-agent: ", talk.told.rpartition("resume with")[0])
+            self.assertEqual(marked, [row.partition(":")[0] for row in rows if "(now" in row])
+            self.assertLessEqual({f"{name}: {find_policy(name).about}" for name in policy_names()
+                                  if name != "clip"}, set(rows))
+        self.assertNotIn("(now", self.talk([], ["/policy"]).told)  # nothing has begun
+
+    def own(self, name: str) -> Path:
+        """A policy of the user's own, which is called like one of ours."""
+        path = self.folder / "own.json"
+        path.write_text(json.dumps({"name": name, "source": "me", "about": "my own", "ladder": [
+            {"strategy": "sliding_window"}]}), encoding="utf-8")
+        return path
 
     def test_what_a_user_has_to_know_of_the_window_is_said(self) -> None:
         """From the third summary on that long threads lose; why a summary has failed; and,
