@@ -6,12 +6,12 @@ where it was asked for itself. What could not be measured breaks no bound.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..columns import number_of
 from ..errors import UsageError
+from .rows import TrialRow
 
 FAILURES = ("lost-fact", "law", "overflow")
 
@@ -42,7 +42,7 @@ class Bounds:
             raise UsageError("there is no fact that could be lost", place="--fail-on",
                              value="lost-fact", remedy="give one with --fact")
 
-    def broken(self, rows: Sequence[Mapping[str, Any]], policies: Sequence[str]) -> Iterator[str]:
+    def broken(self, rows: Sequence[TrialRow], policies: Sequence[str]) -> Iterator[str]:
         """A sentence for each bound that a row breaks; a fact can only be lost where it was
         said, and one that was said nowhere bounds nothing."""
         said = {(row["session"], fact) for row in rows
@@ -57,7 +57,7 @@ class Bounds:
                 if fact not in known:
                     yield f"the fact {fact!r} was never said"
 
-    def _faults(self, row: Mapping[str, Any], said: set[tuple[str, str]]) -> Iterator[str]:
+    def _faults(self, row: TrialRow, said: set[tuple[str, str]]) -> Iterator[str]:
         if self.max_peak is not None and row["peak_tokens"] > self.max_peak:
             yield f"a peak of {number_of(row['peak_tokens'], 'token')} is over {self.max_peak}"
         far = row["far_recall"]

@@ -1,15 +1,10 @@
 """Milestone 6: the row that a trial ends in.
 
-Definitions: `evidence.py` for the shares. `sent_tokens` is the sum over the steps of
-what is sent, `peak_tokens` its maximum. `cost` prices the leading entries that the
-step before had sent at a tenth (a cache reads them) and the rest in full, relative to
-the same sum without compression; summaries are not in it: `summary_tokens` are what
-a summariser read and wrote, `summary_price` is their price in full, relative to the
-same sum. `cached_tokens` are those leading ones, of all steps, `answer_tokens` what the
-recorded agent had answered: with the prices of a provider (of a million tokens: new,
-cached, answered) they make the `bill`, requests, answers and summaries together; None
-without prices. `prefix_breaks`: steps, of 100, at which something that
-had been sent before was no longer there as it was. Shares and cost have 4 decimals.
+`rows.py` has its keys, `evidence.py` the definitions of the shares. `cost` prices the
+leading entries that the step before had sent at a tenth (a cache reads them) and the rest
+in full, relative to the same sum without compression; summaries are not in it, their
+`summary_price` is in full, relative to the same sum. With the prices of a provider (of a
+million tokens: new, cached, answered) what was sent, cached and answered makes the `bill`.
 """
 
 from __future__ import annotations
@@ -24,13 +19,10 @@ from ..meter import Meter, Prices
 from .facts import Probe
 from .recording import Recording
 from .replay import Moment
+from .rows import TrialRow
 
-KEYS = ("session", "format", "policy", "window", "steps", "peak_tokens", "sent_tokens",
-        "summary_tokens", "cost", "summary_price", "over_window_steps", "far_recall", "far_in_context",
-        "recall", "fresh", "lines", "reach", "prefix_breaks", "cached_tokens", "answer_tokens", "bill",
-        "compressions", "law_breaks", "facts")
+KEYS = tuple(TrialRow.__annotations__)
 CACHED = .1  # the price of a token that a cache reads
-Row = dict[str, Any]
 
 
 @dataclass
@@ -135,19 +127,23 @@ class Tally:
                                       held.can_be_had(number))
                                for number in held.missing(step))
 
-    def row(self, policy: str, window: int, baseline: Tally) -> Row:
-        """The row, its keys as in `KEYS`; `baseline` is the tally of `none`."""
-        values = (self._recording.name, self._recording.format, policy, window, self.steps,
-                  self.peak, self.sent, self.summaries,
-                  *(round(price / baseline.price, 4) if baseline.price else None
-                    for price in (self.price, self.summaries)), self.over,
-                  *(self._means[name].value for name in (
-                      "far", "far_in_context", "recall", "fresh", "lines", "reach")),
-                  round(100 * self.breaks / self.steps, 2) if self.steps else None,
-                  self.cached, self.answered, self._bill(),
-                  dict(sorted(self.compressions.items())), self.law_breaks,
-                  {probe.fact: probe.state for probe in self.probes})
-        return dict(zip(KEYS, values, strict=True))
+    def row(self, policy: str, window: int, baseline: Tally) -> TrialRow:
+        """The row; `baseline` is the tally of `none`."""
+        cost, summary_price = (round(price / baseline.price, 4) if baseline.price else None
+                               for price in (self.price, self.summaries))
+        return {"session": self._recording.name, "format": self._recording.format,
+                "policy": policy, "window": window, "steps": self.steps,
+                "peak_tokens": self.peak, "sent_tokens": self.sent,
+                "summary_tokens": self.summaries, "cost": cost, "summary_price": summary_price,
+                "over_window_steps": self.over, "far_recall": self._means["far"].value,
+                "far_in_context": self._means["far_in_context"].value,
+                "recall": self._means["recall"].value, "fresh": self._means["fresh"].value,
+                "lines": self._means["lines"].value, "reach": self._means["reach"].value,
+                "prefix_breaks": round(100 * self.breaks / self.steps, 2) if self.steps else None,
+                "cached_tokens": self.cached, "answer_tokens": self.answered,
+                "bill": self._bill(), "compressions": dict(sorted(self.compressions.items())),
+                "law_breaks": self.law_breaks,
+                "facts": {probe.fact: probe.state for probe in self.probes}}
 
     def _bill(self) -> float | None:
         """What all of it costs, to 6 decimals; a summariser reads what no cache has."""

@@ -1,0 +1,43 @@
+"""Milestone 6: the rows of the lab, key by key, as they stand in JSON, in CSV, on the page.
+
+Shares are 0 to 1 with 4 decimals, None where nothing was there to measure; `evidence.py`
+defines them. A cost is relative to the same session without compression. What is left out:
+how a row comes about (`measures.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict, final
+
+Measure = Literal["far_recall", "far_in_context", "recall", "fresh", "lines", "reach", "cost",
+                  "summary_price", "prefix_breaks"]  # keys that a mean is taken of
+
+
+@final
+class TrialRow(TypedDict):
+    """What became of one session under one policy at one window."""
+
+    session: str
+    format: str                    # of the log that it was read from
+    policy: str
+    window: int                    # tokens
+    steps: int
+    peak_tokens: int               # the largest request
+    sent_tokens: int               # all requests
+    summary_tokens: int            # what a summariser read and wrote
+    cost: float | None             # of all requests, what a cache has at a tenth
+    summary_price: float | None    # of the summary_tokens, in full
+    over_window_steps: int         # steps whose request was over the window
+    far_recall: float | None       # share of what is used again from far back
+    far_in_context: float | None   # the same, with what stood around it
+    recall: float | None           # the same, near things included
+    fresh: float | None            # of what only tools had said
+    lines: float | None            # of whole lines
+    reach: float | None            # far, with what stands behind a handle
+    prefix_breaks: float | None    # of 100 steps: what had been sent was no longer there as it was
+    cached_tokens: int             # the leading ones that the step before had sent, of all steps
+    answer_tokens: int             # what the recorded agent had answered
+    bill: float | None             # requests, answers and summaries; None without prices
+    compressions: dict[str, int]   # how many, by strategy
+    law_breaks: int                # changes that broke a law
+    facts: dict[str, str]          # of each probe the state at the last step (`facts.py`)
