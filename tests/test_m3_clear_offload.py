@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 
 from mini_agent.compression.clear import digest, first_sentence
+from mini_agent.compression.offload import head_of
 from mini_agent.compression.pins import Pin
 from mini_agent.compression.policies import find_policy, with_settings
 from mini_agent.compression.store import MemoryShelf
@@ -124,6 +125,13 @@ class Clearing(unittest.TestCase):
 
 class Offload(unittest.TestCase):
     """`result_offload`, with the published numbers."""
+
+    def test_a_preview_ends_with_a_line_that_fits_whole(self) -> None:
+        """Only where the first one does not is it cut by character."""
+        for limit, head in ((2, ("ab", False)), (3, ("abc", True)), (6, ("abc", True)),
+                            (7, ("abc\ndef", True))):
+            self.assertEqual(head, head_of("abc\ndef\nghi", limit), limit)
+        self.assertEqual(("\nab", False), head_of("\nabcdef\n", 3))
 
     def desk(self, window: int = 200_000, *, shelf: MemoryShelf | None = None, scale: bool = True,
              **settings: object) -> Desk:

@@ -383,6 +383,21 @@ class MessagesTests(Case):
                                                 {"type": "text", "text": "One."})))
         self.assertEqual((reply.content, reply.opaque), ("One.", None))
 
+    def test_blocks_stand_in_the_order_of_their_numbers(self):
+        """Whichever begins first; why it ended is known once it has been said."""
+        def block(index, text):
+            return ({"type": "content_block_start", "index": index,
+                     "content_block": {"type": "text", "text": ""}},
+                    {"type": "content_block_delta", "index": index,
+                     "delta": {"type": "text_delta", "text": text}})
+
+        first, *_, delta, stop = messages_events(stop="max_tokens", output=7)
+        (reply,), _, _ = self.talk(stream(first, *block(1, "two"), *block(0, "one "), delta,
+                                          {"type": "message_delta", "delta": {}}, stop))
+        self.assertEqual(("one two", "length"), (reply.content, reply.cut))
+        (reply,), _, _ = self.talk(plain(blocks({"type": "text", "text": "x"}, stop=None)))
+        self.assertEqual(("x", ""), (reply.content, reply.cut))
+
     def test_an_answer_that_was_cut_says_why(self):
         """The answer's limit, the window's, a refusal."""
         for stop, cut in (("end_turn", ""), ("tool_use", ""), ("max_tokens", "length"),

@@ -352,7 +352,9 @@ class Talking(FolderTest):
     def test_prices_are_three_numbers(self) -> None:
         """Anything else is refused with the form that is wanted."""
         self.assertEqual(Prices(3, .3, 15), prices("3,0.3,15"))
-        for text in ("", "3", "1,2", "a,b,c", "1,2,3,4", "-1,2,3", "nan,1,1", "inf,1,1"):
+        self.assertEqual(Prices(0, 0, 999_999), prices("0,0,999999"))  # what costs nothing has a price
+        for text in ("", "3", "1,2", "a,b,c", "1,2,3,4", "-1,2,3", "nan,1,1", "inf,1,1",
+                     "1,1,1000000"):
             with self.subTest(text), self.assertRaisesRegex(UsageError, "IN,CACHED,OUT"):
                 prices(text)
 
