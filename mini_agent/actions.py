@@ -57,7 +57,8 @@ def described(name: str, call: Call | None) -> str:
     where the arguments are no object."""
     arguments, raw = (call["arguments"], call.get("invalid")) if call else ({}, None)
     known = [arguments[key] for key in _TELLING if key in arguments]
-    values = [value for value in (*known, *arguments.values(), raw) if isinstance(value, (str, int))]
+    values = [value for value in (*known, *arguments.values(), raw)
+              if isinstance(value, (str, int))]
     about = " ".join(str(values[0]).split()) if values else ""
     if len(about) > TARGET_CHARS:
         about = about[:TARGET_CHARS] + "..."

@@ -40,8 +40,8 @@ _STATED = re.compile(r"""
     """, re.VERBOSE)
 # A place with something said of it: of go, linters, msvc. A frame of a traceback says nothing.
 _REMARKED = re.compile(r"^\s*[^\s:()]+\.\w{1,5}(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)):\s(?!in \S+$)\S")
-_TALLY = re.compile(r"\bTests run:|<<< (?:FAILURE|ERROR)!"  # of maven, of unittest: what failed, not why
-                    r"|^(?:ERROR|FAIL): \w+ \(\S+\)$")
+_TALLY = re.compile(  # of maven, of unittest: what failed, not why
+    r"\bTests run:|<<< (?:FAILURE|ERROR)!|^(?:ERROR|FAIL): \w+ \(\S+\)$")
 _ANNOUNCED = re.compile(r"\bTraceback \(most recent call last\):")
 _SUSPECT = re.compile(r"""
     ^(?:(?:---\s)?(?:FAIL|FAILED|ERROR|not\ ok)\b|\s*(?:✗|✕|✖|×|●|❌)\s)|\.\.\.\ ?(?:FAIL|FAILED|ERROR)\b
@@ -53,9 +53,10 @@ _SUSPECT = re.compile(r"""
     | "\s5\d\d\s
     |错误|失败|异常|致命|崩溃|无法|不存在|未找到|找不到|拒绝|超时|越界|溢出|不匹配|未通过|不可用
     """, re.VERBOSE | re.IGNORECASE)
-_WARNING = re.compile(r"\bwarn(?:ing|ings)?\b(?!\.|: (?:data race|\w+sanitizer))|\bdeprecat|警告", re.IGNORECASE)
-_NOTE = re.compile(r"\b(?:note|help|hint|info|debug)\b\s?[:\]]|(?:提示|附注)[:\uff1a]|complete log of this run",
-                   re.IGNORECASE)
+_WARNING = re.compile(r"\bwarn(?:ing|ings)?\b(?!\.|: (?:data race|\w+sanitizer))|\bdeprecat|警告",
+                      re.IGNORECASE)
+_NOTE = re.compile(r"\b(?:note|help|hint|info|debug)\b\s?[:\]]|(?:提示|附注)[:\uff1a]"
+                   r"|complete log of this run", re.IGNORECASE)
 _LEVEL = re.compile(r"\b(?:error|fatal)\b|错误|致命", re.IGNORECASE)  # in front of what it is of
 # What denies that anything is wrong is taken out of a line before it is judged.
 _NOTHING = re.compile(r"""
@@ -63,18 +64,21 @@ _NOTHING = re.compile(r"""
         |(?:errors?|failures?|failed|failing|warnings?|skipped)"?\s?[:=]\s?(?:0\b|\(?none\b\)?|null\b|nil\b|\[\]))
     |(?:(?:没有|无|0\s?个)(?:任何)?(?:错误|失败|异常|警告) | (?:错误|失败|异常|警告)(?:数)?\s?[:\uff1a]\s?0\b)
     """, re.VERBOSE | re.IGNORECASE)
-_PASSED = re.compile(r"(?:\.\.\.\s?ok|\bPASS(?:ED)?|✓|✔|√|通过)\s*(?:\[\s*\d+%\]|\(.*\)|[\d.]+\s?m?s)?\s*$|^\s*(?:ok|PASS|✓|✔|√)\s"
-                     r"|^(?:---\s)?PASS\b")
+_PASSED = re.compile(r"(?:\.\.\.\s?ok|\bPASS(?:ED)?|✓|✔|√|通过)"
+                     r"\s*(?:\[\s*\d+%\]|\(.*\)|[\d.]+\s?m?s)?\s*$"
+                     r"|^\s*(?:ok|PASS|✓|✔|√)\s|^(?:---\s)?PASS\b")
 _PLACE = re.compile(r"""
     ^[\s|│]*File\ "[^"]+",\ line\ \d+ | ^\s*-->\s\S+:\d+ | ^\s+at\s.*:\d+\)?$ | ^[\s|│]*on\ \S+\ line\ \d+
     |^\s+(?:[❯\#]\s+)?\S+\.\w{1,5}:\d+(?::\d+|:in\b|\s\+0x|:?\s|$) | ^\s*\#\d+\s.*\.\w{1,5}(?::\d+|\(\d+\))
     |^\S+\.\w{1,5}:\d+(?::|$)""", re.VERBOSE)
 _INSIDE = re.compile(r"\.[A-Za-z]\w{0,4}:\d+:\d+")  # a place in the middle of a line
 _COLON = re.compile(r"(?:[:\uff1a]|: ?[|>]-?)\s*$")
-_LIBRARY = re.compile(r"(?:site|dist)-packages|node_modules|/lib/python\d|<frozen |node:|\(internal/|/rustc/|\.cargo/"
-                      r"|/usr/(?:local/)?(?:lib|go|include|share)"
-                      r"|\bat (?:java|javax|jdk|sun|kotlin|reactor|io\.netty|com\.(?:sun|mysql|zaxxer|fasterxml|google)"
-                      r"|org\.(?:junit|apache|springframework|hibernate|postgresql|gradle|eclipse))\.")
+_LIBRARY = re.compile(
+    r"(?:site|dist)-packages|node_modules|/lib/python\d|<frozen |node:|\(internal/|/rustc/|\.cargo/"
+    r"|/usr/(?:local/)?(?:lib|go|include|share)"
+    r"|\bat (?:java|javax|jdk|sun|kotlin|reactor|io\.netty"
+    r"|com\.(?:sun|mysql|zaxxer|fasterxml|google)"
+    r"|org\.(?:junit|apache|springframework|hibernate|postgresql|gradle|eclipse))\.")
 
 # A line without any of these is not looked at closer: finding them is ten times faster
 # than judging a line.
@@ -86,12 +90,14 @@ _HINTS = """err fail exception interrupt systemexit stackoverflow panic assert u
     right: "_5 internal_server bad_gateway service_unavail gateway_time exit traceback
     warn deprec ✗ ✕ ✖ × ● ❌ 错误 异常 失败 报错 致命 未定义 断言 语法 段错 内存 没有 找不到 权限 拒绝 超时 占用
     崩溃 无法 不存在 未找到 越界 溢出 不匹配 未通过 警告 严重 紧急 不可用
-    referenced_from no_candidates conflict race sanitizer can't couldn't unable_to mismatch unsupported violat
-    which_is: **_("""
+    referenced_from no_candidates conflict race sanitizer can't couldn't unable_to mismatch
+    unsupported violat which_is: **_("""
 _FORMS = re.compile(r"\.\w{1,5}[:(]\d|^e(?:  |\t|: )")  # a.go:27:15: or a line of pytest or apt
-_HINTED = re.compile("|".join(  # by their first letters: all that begin otherwise are passed at once
+# By their first letters: all that begin otherwise are passed at once.
+_HINTED = re.compile("|".join(
     f"{re.escape(start)}(?:{'|'.join(re.escape(hint[1:]) for hint in hints)})" for start, hints
-    in groupby(sorted(hint.replace("_", " ") for hint in _HINTS.split()), key=lambda hint: hint[0])))
+    in groupby(sorted(hint.replace("_", " ") for hint in _HINTS.split()),
+               key=lambda hint: hint[0])))
 _DIGITS = re.compile(r"\d+")
 
 STATED, SUSPECT, REMARK = 3, 2, 1
@@ -156,7 +162,8 @@ class ErrorLines:
         for at in order:
             shapes.setdefault(_DIGITS.sub("0", rows[at][:_LOOK].strip()), at)
         return [[at, *(chain(_told_below(rows, at), _place_of(rows, at))
-                       if weights[at] == STATED else ())] for at in islice(shapes.values(), _POINTS)]
+                       if weights[at] == STATED else ())]
+                for at in islice(shapes.values(), _POINTS)]
 
     def _candidates(self, rows: Sequence[str]) -> list[int]:
         """Indexes, rising, of the rows that hold a hint; of very many, those at both ends."""

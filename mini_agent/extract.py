@@ -33,7 +33,8 @@ def summary(form: str, messages: Sequence[Message], texts: Texts) -> str:
     if not FORMS[form]:
         return rolling(messages, texts)
     text = "\n".join(line for section in asked(form)
-                     for line in (heading(section, texts), *section_lines(section, messages, texts)))
+                     for line in (heading(section, texts),
+                                  *section_lines(section, messages, texts)))
     if form not in DRAFTED:
         return text
     return f"<analysis>\n{draft(messages, texts)}\n</analysis>\n<summary>\n{text}\n</summary>"

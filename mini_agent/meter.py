@@ -87,5 +87,6 @@ def prices(text: str) -> Prices:
         made = Prices(-1, -1, -1)
     if not all(0 <= price < MILLION for price in (made.prompt, made.cached, made.answer)):
         raise UsageError(f"no prices in {text!r}", place="--price", value=text,
-                         remedy="give three numbers for a million tokens: IN,CACHED,OUT as 3,0.3,15")
+                         remedy="give three numbers for a million tokens: "
+                                "IN,CACHED,OUT as 3,0.3,15")
     return made

@@ -80,7 +80,8 @@ def load_task(path: Path) -> Task:
 def _reply_faults(value: dict[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
     """What a schema cannot say: a reply says something, one limit is enough."""
     if "threshold" in value and "window" in value:
-        yield f"{place}window", "window stands beside a threshold, which is window and trigger in one"
+        yield (f"{place}window",
+               "window stands beside a threshold, which is window and trigger in one")
     for number, reply in enumerate(value["replies"]):
         where = f"{place}replies[{number}]"
         if not any(reply.get(key) for key in ("content", "tool_calls", "inject")):

@@ -118,7 +118,8 @@ def commands(quick: bool) -> Iterator[Row]:
     """`compare` as it is called, on a folder of recorded sessions: many policies against one."""
     folder = os.environ.get("SESSIONS")
     if not folder:
-        print("left out: compare of recorded sessions; SESSIONS names their folder", file=sys.stderr)
+        print("left out: compare of recorded sessions; SESSIONS names their folder",
+              file=sys.stderr)
         return
     for window in ("32k", "64k"):
         call = ["-m", "mini_agent", "compare", folder, "--window", window, "--no-evidence",
@@ -190,7 +191,8 @@ def scaled(quick: bool) -> Iterator[Row]:
         yield Row(f"compare, seconds a MB, {size.steps} / {first.steps} steps",
                   f"{size.seconds:.1f} s", f"{first.seconds:.1f} s", ratio, ratio, ratio, 1.5)
     share = others[-1].memory / others[-1].file
-    yield Row(f"compare, memory / file, {others[-1].steps} steps", f"{others[-1].memory / 1e6:.0f} MB",
+    yield Row(f"compare, memory / file, {others[-1].steps} steps",
+              f"{others[-1].memory / 1e6:.0f} MB",
               f"{others[-1].file / 1e6:.0f} MB", share, share, share, None if quick else 6.0)
 
 
@@ -230,7 +232,8 @@ def main(arguments: list[str] | None = None,
         if not options.json:
             limit = "" if row.limit is None else f", at most {row.limit:g}"
             print(f"{row.name:<46}{row.subject:>12}{row.floor:>16}{row.ratio:>9.3f}  "
-                  f"{row.low:.3f} to {row.high:.3f}{limit}{'' if row.met else '  OVER'}", flush=True)
+                  f"{row.low:.3f} to {row.high:.3f}{limit}{'' if row.met else '  OVER'}",
+                  flush=True)
     if options.json:
         print(json.dumps([row.as_json() for row in rows], indent=1))
     if options.profile:

@@ -56,7 +56,8 @@ def memory() -> Row:
     used = tracemalloc.get_traced_memory()[0] / 1e6
     tracemalloc.stop()
     return Row("extra memory / 5 MB, 10000 messages", f"{used:.1f} MB",
-               f"{used * 1e6 / len(messages):.0f} bytes a message", used / 5, used / 5, used / 5, 1.0)
+               f"{used * 1e6 / len(messages):.0f} bytes a message", used / 5, used / 5, used / 5,
+               1.0)
 
 
 def python(*words: str) -> None:

@@ -74,8 +74,8 @@ def closing(outcome: Outcome, governed: list[Row], baseline: list[Row], end: dic
     plain = baseline[last.step]
     saved = 100 * (1 - last.sent / plain.sent)
     first = (f"{outcome.reason}: aging in {number_of(len(steps_of(governed, AGING)), 'step')}, "
-             f"a summary in {len(steps_of(governed, SUMMARY))}; peak {peak(governed)} tokens against "
-             f"{peak(baseline)}")
+             f"a summary in {len(steps_of(governed, SUMMARY))}; peak {peak(governed)} tokens "
+             f"against {peak(baseline)}")
     return (f"{first}\nat step {last.step} {last.sent} tokens against {plain.sent}: {saved:.2f} % "
             f"below the baseline; at the end {number_of(end['final_messages'], 'message')}, "
             f"{end['final_tokens']} tokens")

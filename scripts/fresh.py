@@ -37,7 +37,8 @@ def fresh_copy(milestone: str) -> Iterator[Path]:
             copy = shutil.copytree(ROOT / "workspace" / milestone, Path(folder) / "workspace")
         except shutil.Error as error:
             (_, place, why), *_ = error.args[0]
-            raise UsageError(f"the workspace cannot be copied ({why.partition(': ')[0]})", place=place,
+            raise UsageError(f"the workspace cannot be copied ({why.partition(': ')[0]})",
+                             place=place,
                              remedy="free some space, or set TMPDIR to where there is some"
                              ) from error
         yield Path(copy)

@@ -4,8 +4,8 @@
 
 Line counts behind a file's name, and what stands between `<!-- begin: NAME -->` and
 `<!-- end -->`, come from the code and are never typed in: the tables of `BLOCKS`, and
-behind `$ mini-agent ...` what this command shows on a terminal. `readme_zh.json` has the Chinese for
-a policy, a command or a target; what is not in there stays English. With --check
+behind `$ mini-agent ...` what this command shows on a terminal. `readme_zh.json` has the
+Chinese for a policy, a command or a target; what is not in there stays English. With --check
 nothing is written and the exit status is 1 if something is out of date; a test does that.
 """
 
@@ -40,7 +40,8 @@ Words = Mapping[str, Mapping[str, str]]  # table: name: what it is in this langu
 EVIDENCE = ROOT / "traces/reference/evidence.txt"
 WINDOW = re.compile(r"^window (\d+) +sessions.*\n((?:\w+ +\d.*\n)+)", re.MULTILINE)
 # policy, sessions, far recall, in context, cost, summaries, prefix breaks
-MEASURED = re.compile(r"(\w+) +(\d+) +([\d.]+) +\S+ +([\d.]+)(?: +[\d.]+){5} +([\d.]+) +(\S+) +([\d.]+)")
+MEASURED = re.compile(r"(\w+) +(\d+) +([\d.]+) +\S+ +([\d.]+)(?: +[\d.]+){5} +([\d.]+) +(\S+)"
+                      r" +([\d.]+)")
 ROWS, WIDTH = 18, 96  # of a digest that is shown
 COLUMNS = 80  # of a reader's terminal
 COUNTED = re.compile(r"(`([\w./-]+\.\w+)` \| )\d+( \|)")

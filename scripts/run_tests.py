@@ -52,7 +52,8 @@ def modules() -> list[str]:
 
 def run(module: str) -> Result:
     """One module in a process of its own, warnings as errors."""
-    done = subprocess.run([sys.executable, "-X", "dev", "-W", "error", "-m", "unittest", "-v", module],
+    done = subprocess.run([sys.executable, "-X", "dev", "-W", "error", "-m", "unittest", "-v",
+                           module],
                           cwd=ROOT, env=ENVIRONMENT | dict(os.environ),
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, encoding="utf-8", errors="replace")

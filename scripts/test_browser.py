@@ -204,8 +204,8 @@ class BrowserTest(unittest.TestCase):
         """Under 3 MB; loaded, and one step on, in less than a second each."""
         session = session_file(self.folder / "large.jsonl", 550, 10_000)
         self.assertGreater(session.stat().st_size, 5_000_000)
-        page = page_of(self.folder, session, "--policy", "none,whole_rounds,clip,clip_errors_summary",
-                       "--window", "64000")
+        page = page_of(self.folder, session, "--policy",
+                       "none,whole_rounds,clip,clip_errors_summary", "--window", "64000")
         self.assertLess(page.stat().st_size, LARGEST)
         with browser() as self.window:
             self.window.open(page)

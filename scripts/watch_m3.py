@@ -47,7 +47,8 @@ def run_once(path: Path) -> Result:
     with demo("m3") as (_, play):
         outcome = play(task, [records.append], govern(task))
     table = rows(records)
-    compressions = tuple(f"{change.strategy} at step {change.step}" for change in all_compressions(table))
+    compressions = tuple(f"{change.strategy} at step {change.step}"
+                         for change in all_compressions(table))
     return Result(outcome.reason, compressions, peak(table),
                   records[-1]["payload"].get("final_tokens", 0))
 

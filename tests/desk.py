@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from mini_agent.compression.means import Means
-from mini_agent.compression.policies import Policy, budget_of, find_policy, make_policy, with_settings
+from mini_agent.compression.policies import (
+    Policy, budget_of, find_policy, make_policy, with_settings)
 from mini_agent.compression.scene import Shelf
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.store import MemoryShelf
@@ -51,7 +52,8 @@ class Desk:
         self.history += messages
 
     def round(self, text: str, *results: str, tool: str = "read_file", said: str = "") -> None:
-        """One step: a request, the assistant's calls (one a result, the path is `text`), results."""
+        """One step: a request, the assistant's calls (one a result,
+        the path is `text`), results."""
         self.ask()
         calls = [call(f"call_{self.step}_{n}", tool, {"path": text}) for n in range(len(results))]
         self.say(assistant(said, calls), *(tool_result(made["id"], tool, result)

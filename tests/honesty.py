@@ -32,14 +32,16 @@ SUMMARIES = ("rolling_header", "segmented_header", "stage_header", "nine_header"
 
 # Texts without a handle, a count or a cut, or that never stand in what a strategy makes.
 SILENT = re.compile("|".join((
-    r"tool_.*|arg_.*|unit_.*|read_.*|recall_.*|no_such_.*|empty_.*|page_.*",     # tools, their answers
+    r"tool_.*|arg_.*|unit_.*|read_.*|recall_.*|no_such_.*|empty_.*|page_.*",    # tools' answers
     r"json_.*|invalid_json|fault_.*|unknown_tool|did_you_mean|[A-Z_]+|bad_.*",  # errors of calls
-    r"left_out|stopped|line_part|one_line_only|written|same_new|closest|closest_one|nothing_close|diff_cut",
+    r"left_out|stopped|line_part|one_line_only|written|same_new|closest|closest_one",
+    r"nothing_close|diff_cut",
     r"output_(cut|gap)|no_shell|ask_for_shell|needs_shell|protected_changed|stage_ended",
     r"pin_(set|no_.*|not_said|left)|store_error",
-    r"child_.*|children_.*|give_up_noted|not_given_changed|denied.*|cut_off|interrupted|end_.*|part_.*",
-    r"turns_.*|live_system|none|skills?_.*(?<!restored)|tools_left_out",        # what models are told
-    r"summary_.*|transcript_.*|summariser_cut|draft|long_thread",               # what summarisers are
+    r"child_.*|children_.*|give_up_noted|not_given_changed|denied.*|cut_off|interrupted",
+    r"end_.*|part_.*",
+    r"turns_.*|live_system|none|skills?_.*(?<!restored)|tools_left_out",        # told to models
+    r"summary_.*|transcript_.*|summariser_cut|draft|long_thread",               # to summarisers
     r"oracle_header|bag_of_words_header",                                       # of the lab alone
     r"aging_mark|pins_header|offload_cut|cleared_(equal|other)|boundary_notice",
     r"said_.*|see_users|rolling_(action|user|result)|words_kept|lines_left_out",  # quotations
@@ -74,7 +76,8 @@ class Checker:
                     continue
                 if found:
                     self.seen.setdefault(key, (entry, at))
-                for wrong in CLAIMS[key](self, found.groupdict(), entry, rows[at + 1:]) if found else ():
+                for wrong in (CLAIMS[key](self, found.groupdict(), entry, rows[at + 1:])
+                              if found else ()):
                     yield f"{key}: {wrong} ({row[:120]!r})"
 
     def body(self, rows: Sequence[str]) -> list[str]:
@@ -97,7 +100,8 @@ class Checker:
             yield f"it has {len(content)} characters"
         if "lines" in said and int(said["lines"]) != len(rows_of(content)):
             yield "it has other lines"
-        if said.get("digest") and said["digest"] != hashlib.sha256(content.encode()).hexdigest()[:8]:
+        digest = hashlib.sha256(content.encode()).hexdigest()[:8]
+        if said.get("digest") and said["digest"] != digest:
             yield "it has another hash"
 
     def code(self, said: Fields, entry: Entry, _: Sequence[str]) -> Iterator[str]:

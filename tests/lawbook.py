@@ -14,7 +14,8 @@ from typing import Any
 
 from mini_agent.compression.means import Means
 from mini_agent.compression.pins import Pin
-from mini_agent.compression.policies import Policy, budget_of, find_policy, make_policy, with_settings
+from mini_agent.compression.policies import (
+    Policy, budget_of, find_policy, make_policy, with_settings)
 from mini_agent.compression.state import WindowState, rebuild
 from mini_agent.compression.store import MemoryShelf
 from mini_agent.compression.view import Entry, View
@@ -169,7 +170,8 @@ def broken_laws(life: Life) -> Iterator[tuple[int, str]]:
         elif record["event"] == "model_call":
             if life.sent[record["seq"]] != view.entries:
                 yield 7, f"{place}: the view that was sent is not the one of the records"
-            for law, what in [*_pairing(view), *_conservation(view, history[:seen], dropped.values()),
+            for law, what in [*_pairing(view),
+                              *_conservation(view, history[:seen], dropped.values()),
                               *_protection(life, view, history[:seen], window),
                               *_pinned(view, history, pins),
                               *_prefix(last, view.entries, kept),

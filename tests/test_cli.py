@@ -113,10 +113,12 @@ class BadInputTest(FolderTest):
 
     def test_the_place_of_a_field_is_its_line_and_column(self) -> None:
         """A wrong value by its own place, a missing one by that of its object."""
-        for text, says in (('{\n "system": "s", "task": "t",\n "replies": 5}', ":3:13: replies must"),
+        for text, says in (('{\n "system": "s", "task": "t",\n "replies": 5}',
+                            ":3:13: replies must"),
                            ('{"system":"s","task":"t","replies":5}', ":1:36: replies must"),
                            ('{\n "system": "s", "task": "t",\n "replies": [\n  {"tool_calls":'
-                            '\n   [ {}]}]}', r":5:6: replies\[0\]\.tool_calls\[0\]\.name is missing"),
+                            '\n   [ {}]}]}',
+                            r":5:6: replies\[0\]\.tool_calls\[0\]\.name is missing"),
                            ("\n []", ":2:2: the file holds no object")):
             with self.subTest(says):
                 path = self.folder / "task.json"
@@ -136,7 +138,8 @@ class BadInputTest(FolderTest):
 
     def test_wrong_compression_settings_are_named(self) -> None:
         """Unknown, of another type, negative, and settings without a threshold."""
-        for settings, says in (({"head_char": 1}, r"no setting 'head_char'.*did you mean head_chars"),
+        for settings, says in (({"head_char": 1},
+                                r"no setting 'head_char'.*did you mean head_chars"),
                                ({"name": "clip"}, "no setting 'name' in policy 'published'"),
                                ({"data": {}}, "no setting 'data' in policy 'published'"),
                                ({"head_chars": "1"}, r"'1' is no int; the default is 160"),
@@ -153,9 +156,12 @@ class BadInputTest(FolderTest):
         for arguments, says in (((), "COMMAND; see mini-agent --help"),
                                 (("run",), "TASK.json; see mini-agent run --help"),
                                 (("check", "x", "--frob"), "unrecognized arguments: --frob; see"),
-                                (("show", "x", "--step", "y"), "--step: invalid int value: 'y'; see"),
-                                (("compare", "x", "--evidence", "-1"), "a list of -1 is none; give a"),
-                                (("run", "x", "--max-steps", "0"), "--max-steps: 0 is no limit; give")):
+                                (("show", "x", "--step", "y"),
+                                 "--step: invalid int value: 'y'; see"),
+                                (("compare", "x", "--evidence", "-1"),
+                                 "a list of -1 is none; give a"),
+                                (("run", "x", "--max-steps", "0"),
+                                 "--max-steps: 0 is no limit; give")):
             with self.subTest(says):
                 self.refused(*arguments, says=says)
 
@@ -352,7 +358,8 @@ class PoliciesTest(FolderTest):
                                "tools": []}}]}, "unknown setting 'tools'; known are: none"),
                            ({"name": "x", "ladder": [{"strategy": "input_budget", "settings": {
                                "always": [{}]}}]}, r"always: \[\{\}\] is no list of str"),
-                           ('{"name": "x", "ladder": [],\n "name": "y"}', "mine.json:2:2: name stands tw"),
+                           ('{"name": "x", "ladder": [],\n "name": "y"}',
+                            "mine.json:2:2: name stands tw"),
                            ({"name": "x", "ladder": ladder, "estimator": "tea"}, "must be one of"),
                            ({"name": "x", "ladder": ladder, "trigger": "lots"},
                             "no trigger 'lots'"),
@@ -360,7 +367,8 @@ class PoliciesTest(FolderTest):
                            ({"name": "x", "ladder": ladder, "target": -16384},
                             r"mine.json.target: no trigger -16384"),
                            ({"name": "x", "ladder": ladder, "target": ""}, "no trigger ''"),
-                           ({"name": "x", "ladder": ladder, "trigger": f"{10**400}%"}, "no trigger"),
+                           ({"name": "x", "ladder": ladder, "trigger": f"{10**400}%"},
+                            "no trigger"),
                            ({"name": "x", "ladder": [{"strategy": "recall", "trigger": [1]}]},
                             r"mine.json.ladder\[0\].trigger: no trigger \[1\]"),
                            ({"name": "x", "ladder": ladder, "user_share": 80}, "at most 1"),

@@ -185,7 +185,8 @@ class TraceTest(FolderTest):
         """One before a line that was cut off was whole once, and is not left out in silence."""
         good = '{"type": "event", "event": "resume", "payload": {"step": 0}, "seq": 0}\n'
         trace = read_trace(self._trace(good, "{broken\n"))
-        self.assertEqual(([0], f"{self.folder / 't.jsonl'}:2: the last line is broken and was left out"),
+        self.assertEqual(([0],
+                          f"{self.folder / 't.jsonl'}:2: the last line is broken and was left out"),
                          ([record["seq"] for record in trace.records], trace.warning))
         with self.assertRaisesRegex(TraceError, "t.jsonl:2: not a record"):
             read_trace(self._trace(good, "{broken\n", good[:20]))

@@ -135,7 +135,8 @@ class EditTest(ToolCase):
         else; what is not once in it is refused with the lines that a reader counts."""
         chance = random.Random(11)
         for number in range(2_000):
-            endings = chance.choice((["\n"], ["\r\n"], ["\r"], ["\n", "\r\n"], ["\n", "\r\n", "\r"]))
+            endings = chance.choice((["\n"], ["\r\n"], ["\r"], ["\n", "\r\n"],
+                                     ["\n", "\r\n", "\r"]))
             before = "".join(chance.choice(("a", "b", "", "ab")) + chance.choice(endings)
                              for _ in range(chance.randrange(1, 7))) + chance.choice(("", "b"))
             seen = as_seen(before)
@@ -183,8 +184,8 @@ class EditTest(ToolCase):
             _, most = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
-        self.assertEqual("--- a/f\n+++ b/f\n@@ -999998,7 +999998,7 @@\n \n \n \n-one\n+two\n \n \n ",
-                         diff)
+        self.assertEqual("--- a/f\n+++ b/f\n@@ -999998,7 +999998,7 @@\n \n \n \n-one\n+two\n"
+                         " \n \n ", diff)
         self.assertEqual([(1_000_001, "one")], near)
         self.assertLess(most, 8 * len(before))  # some copies, and no object for each line
 

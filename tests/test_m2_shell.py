@@ -83,7 +83,8 @@ class CommandTest(ToolCase):
                "GREETING": "Be basic: hello"}
         given = dict.fromkeys(secret, "x") | own | {
             "PWD": "/elsewhere", "OLDPWD": "/before", "DATABASE_URL": "postgres://me:hidden@db/x",
-            "HTTPS_PROXY": "http://:hidden@proxy:3128", "PIP_INDEX_URL": "https://hidden@host/simple",
+            "HTTPS_PROXY": "http://:hidden@proxy:3128",
+            "PIP_INDEX_URL": "https://hidden@host/simple",
             "CERT": "-----BEGIN PRIVATE KEY-----\nhidden", "HEADER": "Authorization: Bearer hidden"}
         self.assertEqual(command_environment(given, self.root),
                          {**own, "OLDPWD": "/before", "PWD": str(self.root)})

@@ -176,7 +176,8 @@ class BoxTest(ToolCase):
         """1,000 characters of base64 and more; a shorter one stays, and so does what is none."""
         for before, after in (
                 ("data:image/png;base64," + "A" * 1_002 + "==", "[image image/png, 751 bytes]"),
-                ("data:image/svg+xml;charset=utf-8;base64," + "_-" * 500, "[image image/svg+xml, 750 bytes]"),
+                ("data:image/svg+xml;charset=utf-8;base64," + "_-" * 500,
+                 "[image image/svg+xml, 750 bytes]"),
                 ("data:font/woff2;base64," + "A" * 1_003 + "=", "[data font/woff2, 752 bytes]"),
                 ("data:;base64," + "A" * 1_000, "[data text/plain, 750 bytes]")):
             with self.subTest(after=after):
@@ -190,7 +191,8 @@ class BoxTest(ToolCase):
         """At the end of a text, and before a note in brackets; padding is an end as well."""
         uri = "data:image/png;base64," + "A" * 4_000
         self.assertEqual("[image image/png, 3000 bytes or more]", without_data(uri))
-        self.assertEqual("[image image/png, 3000 bytes or more]\n[... 9 characters left out ...]\nA",
+        self.assertEqual("[image image/png, 3000 bytes or more]\n[... 9 characters "
+                         "left out ...]\nA",
                          without_data(uri + "\n[... 9 characters left out ...]\nA"))
         self.assertEqual("[image image/png, 3002 bytes]", without_data(uri + "AAA="))
 

@@ -71,7 +71,8 @@ class Fuzzing(unittest.TestCase):
         self.assertEqual((len(set(timed.seeds)), timed.minutes), (3, 10))
         self.assertGreater(timed.histories, 10**9)
         chosen = options(["5", "none", "+recall", "--seeds", "7", "9"])
-        self.assertEqual((chosen.histories, chosen.names, chosen.seeds), (5, ["none", "+recall"], [7, 9]))
+        self.assertEqual((chosen.histories, chosen.names, chosen.seeds),
+                         (5, ["none", "+recall"], [7, 9]))
 
     def test_a_fault_is_told_before_anything_else(self) -> None:
         """A policy that does not break the law that it names has not held either."""

@@ -80,8 +80,10 @@ class Clearing(unittest.TestCase):
         desk.ask()
         said = [desk.entry(index).message["content"] for index in (3, 5, 7)]
         self.assertNotIn("call number", said[0])
-        self.assertIn("; at least call number 2 of its kind, the result of #3 was the same;", said[1])
-        self.assertIn("; at least call number 3 of its kind, the result of #5 was another;", said[2])
+        self.assertIn("; at least call number 2 of its kind, the result of #3 was the same;",
+                      said[1])
+        self.assertIn("; at least call number 3 of its kind, the result of #5 was another;",
+                      said[2])
 
     def test_a_call_without_json_is_named_by_what_it_was(self) -> None:
         """The raw text, bounded; only the same text is the same call."""
@@ -202,14 +204,16 @@ class Offload(unittest.TestCase):
         desk = self.desk()
         desk.round("x", "y" * 100_000)
         head, _, body = desk.ask()[3]["content"].partition("\n")
-        self.assertIn("; the first 2000 characters, 1 line stand below (the last one is cut); ", head)
+        self.assertIn("; the first 2000 characters, 1 line stand below (the last one is cut); ",
+                      head)
         self.assertEqual(body, "y" * 2_000)
 
     def test_a_result_that_begins_with_the_mark_moves_like_any_other(self) -> None:
         """What a tool printed is text, also where it looks like a preview of ours."""
         desk = self.desk()
         desk.round("x", "[offloaded #9: 1 characters, 1 lines; x]\n" + "row of nine\n" * 5_000)
-        self.assertTrue(desk.ask()[3]["content"].startswith("[offloaded #3: 60041 characters, 5001 "))
+        head = "[offloaded #3: 60041 characters, 5001 "
+        self.assertTrue(desk.ask()[3]["content"].startswith(head))
 
     def test_a_result_just_over_the_limit_that_would_grow_stays(self) -> None:
         """51 characters over a limit of 50: the preview's header alone has more, nothing moves."""

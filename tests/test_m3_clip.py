@@ -15,8 +15,8 @@ from .desk import Desk, ladder
 
 OUTPUTS = Path(__file__).parent / "data" / "outputs"
 EXPECTED: dict[str, list[str]] = json.loads((OUTPUTS / "expected.json").read_text(encoding="utf-8"))
-HEADER = re.compile(r"\[clipped #(\d+): (\d+) of (\d+) lines?, (\d+) of (\d+) characters?(?:; error code "
-                    r"(\w+))?; read_result\(handle=(\d+)\) gives it back\]")
+HEADER = re.compile(r"\[clipped #(\d+): (\d+) of (\d+) lines?, (\d+) of (\d+) characters?(?:; "
+                    r"error code (\w+))?; read_result\(handle=(\d+)\) gives it back\]")
 
 
 def clipping(**settings: object) -> Policy:
@@ -35,7 +35,8 @@ class ErrorLinesTest(unittest.TestCase):
     """Outputs of compilers, linkers, tests, package managers, type checkers and servers."""
 
     def test_what_is_wrong_and_where_survives_in_the_room_of_first_and_last_lines(self) -> None:
-        """In each output the telling lines are kept by "errors", in no more characters than "ends"."""
+        """In each output the telling lines are kept by "errors",
+        in no more characters than "ends"."""
         self.assertGreaterEqual(len(EXPECTED), 66)
         for name, wanted in EXPECTED.items():
             with self.subTest(name):
@@ -58,8 +59,8 @@ class ErrorLinesTest(unittest.TestCase):
         for line in ("0 errors, 0 warnings", "Tests: 0 failed, 12 passed", "no errors found",
                      "test_error_handling (tests.T) ... ok", "ok  \texample.org/errors\t0.1s",
                      "tests/test_errors.py::test_timeout PASSED [ 50%]", "没有错误", "失败: 0",
-                     "✓ rejects invalid input (3 ms)", "errors: 0", "Error: (none)", '{"error": null}', "see the manual",
-                     "错误\uff1a0", "程序正常退出", "进程已退出"):
+                     "✓ rejects invalid input (3 ms)", "errors: 0", "Error: (none)",
+                     '{"error": null}', "see the manual", "错误\uff1a0", "程序正常退出", "进程已退出"):
             with self.subTest(line):
                 self.assertEqual(error_weight(line), 0)
 
@@ -77,16 +78,21 @@ class ErrorLinesTest(unittest.TestCase):
 
     def test_a_level_in_front_counts_more_than_a_word_behind_it(self) -> None:
         """An error in a thread named debug is one; a note about an error is none."""
-        for line, weight in (("2024-05-01 ERROR [jdbc-debug] the pool is gone", 2), ("ERROR: deprecated API was removed", 3),
-                             ("src/x.c:3:4: note: expected 'int' for the error", 0), ("WARNING: an error code is deprecated", 1),
-                             ("WARNING: DATA RACE", 3), ("WARNING: ThreadSanitizer: data race (pid=7)", 3)):
+        for line, weight in (("2024-05-01 ERROR [jdbc-debug] the pool is gone", 2),
+                             ("ERROR: deprecated API was removed", 3),
+                             ("src/x.c:3:4: note: expected 'int' for the error", 0),
+                             ("WARNING: an error code is deprecated", 1),
+                             ("WARNING: DATA RACE", 3),
+                             ("WARNING: ThreadSanitizer: data race (pid=7)", 3)):
             with self.subTest(line):
                 self.assertEqual(error_weight(line), weight)
 
     def test_a_frame_and_a_header_say_nothing_themselves(self) -> None:
         """They take no room from the row that says what is wrong, which comes before them."""
-        rows = ["Traceback (most recent call last):", '  File "/usr/lib/python3.12/asyncio/run.py", line 9, in run',
-                '  File "app/sync.py", line 4, in load', "    raise GaveUp(7)", "app.sync.GaveUp: feed 7", "done"]
+        rows = ["Traceback (most recent call last):",
+                '  File "/usr/lib/python3.12/asyncio/run.py", line 9, in run',
+                '  File "app/sync.py", line 4, in load', "    raise GaveUp(7)",
+                "app.sync.GaveUp: feed 7", "done"]
         self.assertEqual(ErrorLines().points(rows), [4, 2, 0])
         self.assertEqual(ErrorLines().points(
             ["lib/a.py:90: in import_module", "E   ImportError: no b"])[:1], [1])
@@ -94,7 +100,8 @@ class ErrorLinesTest(unittest.TestCase):
 
     def test_what_a_row_announces_stands_below_it(self) -> None:
         """A colon at the end hands on to the next row; the place may stand 30 rows off."""
-        rows = ["CMake Error at cmake/FindFoo.cmake:17 (message):", "", "  Foo 2.3 or newer is required", "ok"]
+        rows = ["CMake Error at cmake/FindFoo.cmake:17 (message):", "",
+                "  Foo 2.3 or newer is required", "ok"]
         self.assertEqual(ErrorLines().points(rows), [0, 2])
         rows = ["AssertionError: 1 != 2", *["  <div>"] * 28, "    at total (src/cart.test.ts:9:3)"]
         self.assertEqual(ErrorLines().points(rows), [0, 29])
@@ -105,7 +112,8 @@ class ErrorLinesTest(unittest.TestCase):
             rows = rows_of((OUTPUTS / f"{name}.txt").read_text(encoding="utf-8"))
             for at, row in enumerate(rows):
                 with self.subTest(name, row=row):
-                    self.assertEqual(ErrorLines().points([row])[:1], [0] if error_weight(row) else [])
+                    self.assertEqual(ErrorLines().points([row])[:1],
+                                     [0] if error_weight(row) else [])
 
     def test_of_an_output_full_of_errors_both_ends_are_judged(self) -> None:
         """5,000 lines that all fail, each in its own way: at most 100 points come back."""

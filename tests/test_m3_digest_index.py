@@ -107,7 +107,8 @@ class Index(unittest.TestCase):
         history: list[Message] = []
         for n, (name, path, error) in enumerate((
                 ("read_file", "a.py", None), ("edit_file", "b.py", None),
-                ("read_file", "a.py", None), ("edit_file", "c.py", {"code": "NO", "message": "no"}))):
+                ("read_file", "a.py", None),
+                ("edit_file", "c.py", {"code": "NO", "message": "no"}))):
             history += [assistant("", [call(str(n), name, {"path": path})]),
                         tool_result(str(n), name, "x", error)]
         index = HistoryIndex(history).grow()
@@ -164,7 +165,8 @@ class Units(unittest.TestCase):
         self.assertEqual(telling("src/a.py"), "src/a.py")
         index = HistoryIndex([assistant(short)]).grow()
         line, = index.lines[0]
-        self.assertEqual(([index.words.names[n] for n in line.words], line.shows), (["src/a.py"], ()))
+        self.assertEqual(([index.words.names[n] for n in line.words], line.shows),
+                         (["src/a.py"], ()))
 
     def test_kinds_are_seen_through_line_numbers(self) -> None:
         """What a tool put before a line does not hide what it is."""
@@ -268,7 +270,8 @@ class Choice(unittest.TestCase):
 
     def test_worths_that_have_grown_are_those_of_all_words_weighed_anew(self) -> None:
         """After each message of a made session and of random ones, as words age and grow common."""
-        sessions = [session(120), *(list(random_messages(random.Random(seed))) for seed in range(40))]
+        sessions = [session(120),
+                    *(list(random_messages(random.Random(seed))) for seed in range(40))]
         for messages in sessions:
             history: list[Message] = []
             index = HistoryIndex(history)
@@ -280,7 +283,8 @@ class Choice(unittest.TestCase):
 
     @staticmethod
     def weighed(index: HistoryIndex, word: int) -> int:
-        used, seen, age = index.words.used[word], index.words.seen[word], len(index) - index.words.newest[word]
+        used, seen = index.words.used[word], index.words.seen[word]
+        age = len(index) - index.words.newest[word]
         if not 0 < index.words.read[word] <= max(RARE, index.words.others / SHARE):
             return 0
         chance = CHANCES.used[min(used, 3)] if used else CHANCES.seen[min(seen, 5)]

@@ -16,7 +16,8 @@ from mini_agent.messages import assistant, pairing_faults, user
 
 from .desk import Desk
 
-DROPPED = re.compile(r"\[(\d+) older rounds? w(?:ere|as) dropped to make room: (\d+) messages?, (\S+) of the run log\]")
+DROPPED = re.compile(r"\[(\d+) older rounds? w(?:ere|as) dropped to make room: (\d+) messages?, "
+                     r"(\S+) of the run log\]")
 MIDDLE = re.compile(r"\[the middle was left out: (\d+) messages?, (.+?); (.+)\]")
 STORED = re.compile(r"\[(\d+) older messages? w(?:ere|as) taken out: (.+?); (.+)\]")
 
@@ -77,7 +78,8 @@ class Sliding(unittest.TestCase):
             self.assertEqual(desk.window.view.messages(), desk.history, policy)
 
     def test_whole_rounds_says_how_many_rounds_are_gone(self) -> None:
-        """One note behind the head counts all rounds dropped so far, and every call keeps its result."""
+        """One note behind the head counts all rounds dropped so far,
+        and every call keeps its result."""
         desk = long_session("whole_rounds")
         request = desk.ask()
         rounds, messages, where = DROPPED.fullmatch(request[2]["content"]).groups()
@@ -107,7 +109,8 @@ class Sliding(unittest.TestCase):
     def test_only_where_a_note_names_a_tool_the_agent_gets_it(self) -> None:
         """Of the variants of the window it is the one that leaves handles; `recall` has two."""
         for policy, tools in (("naive", set()), ("keep_head", set()), ("whole_rounds", set()),
-                              ("snip_middle", {"read_result"}), ("recall", {"read_result", "recall"})):
+                              ("snip_middle", {"read_result"}),
+                              ("recall", {"read_result", "recall"})):
             self.assertEqual(tools_of(find_policy(policy)), tools, policy)
 
     def test_without_the_tool_the_way_back_is_the_run_log(self) -> None:
@@ -175,7 +178,8 @@ class Recall(unittest.TestCase):
 
     def test_it_goes_down_to_the_target_and_rarely_breaks_the_prefix(self) -> None:
         """The target of 65 % leaves room for several rounds before the next change."""
-        steps = [change["step"] for change in long_session("recall", 30).events("context_compression")]
+        steps = [change["step"]
+                 for change in long_session("recall", 30).events("context_compression")]
         self.assertTrue(all(later - earlier >= 2 for earlier, later in zip(steps, steps[1:])))
         self.assertGreater(len(steps), 3)
 

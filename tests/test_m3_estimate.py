@@ -337,7 +337,8 @@ class EstimateTest(unittest.TestCase):
         for name in ESTIMATORS:
             count = estimator(name).text
             for _ in range(200):
-                lines = chance.choices([*pool, "", "    x = 1", "-" * 9, "中文"], k=chance.randint(1, 9))
+                lines = chance.choices([*pool, "", "    x = 1", "-" * 9, "中文"],
+                                       k=chance.randint(1, 9))
                 self.assertLessEqual(count("\n".join(lines)),
                                      sum(count(line) + 1 for line in lines), (name, lines))
 

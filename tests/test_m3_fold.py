@@ -83,7 +83,8 @@ class Fold(unittest.TestCase):
             for record in live(random_session(seed)).records:
                 payload = record.get("payload", {})
                 seen.add((record.get("event"), payload.get("trigger"), "refused" in payload))
-        for wanted in (("pin", None, False), ("pin", None, True), ("pin", "manual", False), ("undo", "manual", False),
+        for wanted in (("pin", None, False), ("pin", None, True), ("pin", "manual", False),
+                       ("undo", "manual", False),
                        ("stage", None, False), ("settings", None, False),
                        ("context_compression", "overflow", False),
                        ("context_compression", "manual", False)):

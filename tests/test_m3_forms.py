@@ -86,7 +86,8 @@ class ExtractTest(unittest.TestCase):
         said = [assistant("先完整读一遍笔记,看清记录的格式", [call("a", "read_file", {"path": "a.md"})]),
                 tool_result("a", "read_file", "库存服务 超时 id=A-1077\n库存服务 恢复")]
         for section in ("concepts", "critical"):
-            self.assertEqual(["- 库存服务, a.md, A-1077"], extract.section_lines(section, said, CHINESE))
+            self.assertEqual(["- 库存服务, a.md, A-1077"],
+                             extract.section_lines(section, said, CHINESE))
 
     def test_a_piece_of_a_chinese_path_is_no_concept(self) -> None:
         """`/a.md` is another file than `笔记/a.md`, which stands whole among the files."""
@@ -140,7 +141,8 @@ class ActionTest(unittest.TestCase):
     def test_calls_of_known_agents_are_understood(self) -> None:
         """Name and arguments tell; a search and a shell command are neither."""
         for name, arguments, wanted in (
-                ("read_file", {"path": "a"}, (READ, "a")), ("Read", {"file_path": "a"}, (READ, "a")),
+                ("read_file", {"path": "a"}, (READ, "a")),
+                ("Read", {"file_path": "a"}, (READ, "a")),
                 ("Edit", {"file_path": "a"}, (CHANGED, "a")),
                 ("MultiEdit", {"file_path": "a"}, (CHANGED, "a")),
                 ("write_file", {"path": "a", "content": ""}, (CHANGED, "a")),

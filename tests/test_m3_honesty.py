@@ -82,7 +82,8 @@ class Honesty(unittest.TestCase):
             desk.round(f"f{number}", f"row {number}\n" * 200)
         desk.ask()
         checker = Checker(desk.history, "en", ("read_result",), desk.shelf)
-        cut = [entry for entry in desk.entries if "of this line left out" in entry.message["content"]]
+        cut = [entry for entry in desk.entries
+               if "of this line left out" in entry.message["content"]]
         self.assertEqual([3], [entry.stands_for[0] for entry in cut])
         self.assertEqual([], list(checker.false_claims(cut[0])))
 
@@ -90,7 +91,8 @@ class Honesty(unittest.TestCase):
         """In every English text, with its verb; two have the plural."""
         for key, (text, _) in TEXTS.items():
             fields = {name: 1 for _, name, _, _ in Formatter().parse(text) if name}
-            self.assertNotRegex(Texts()(key, **fields), r"\b1 (\w+ )?(bytes|characters|files|lines|messages|"
+            self.assertNotRegex(Texts()(key, **fields),
+                                r"\b1 (\w+ )?(bytes|characters|files|lines|messages|"
                                 r"pins|results|rounds|steps|times|tokens)\b")
         said = [Texts()("lines_left_out", count=count) for count in (1, 2)]
         self.assertEqual(["- (the 1 oldest line of this section is left out)",

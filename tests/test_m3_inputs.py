@@ -140,7 +140,8 @@ class InputBudget(unittest.TestCase):
     def test_a_tool_that_is_called_unseen_works_and_is_declared_whole(self) -> None:
         """What was left out can be called all the same."""
         self.run_lean(ask("extra_18", where="here"), window=30_000)
-        self.assertEqual([payload["ok"] for payload in payloads(self.records, "tool_result")], [True])
+        self.assertEqual([payload["ok"] for payload in payloads(self.records, "tool_result")],
+                         [True])
         self.assertEqual(self.settings()[1]["expanded"], ["extra_18"])
 
     def test_the_declarations_stay_the_same_bytes_in_between(self) -> None:

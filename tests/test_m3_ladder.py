@@ -189,7 +189,8 @@ class Trigger(unittest.TestCase):
 
     def test_growth_is_counted_from_where_groups_went(self) -> None:
         """What cost no model call is open behind any change. One in place leaves a model that
-        was asked waiting; taking groups out lets it be asked from there on, its own gain at once."""
+        was asked waiting; taking groups out lets it be asked from there on, its own gain at
+        once."""
         skips = Skips()
         skips.remember("rolling_summary", "no_gain", 1_000)
         skips.changed("clip", 900, in_place=True)
@@ -198,9 +199,11 @@ class Trigger(unittest.TestCase):
         skips.asked()
         skips.changed("clip", 900, in_place=True)
         self.assertTrue(skips.is_news("rolling_summary", "no_gain", 1_000))
-        self.assertEqual([True, False], [skips.holds("rolling_summary", size) for size in (1_049, 1_050)])
+        self.assertEqual([True, False],
+                         [skips.holds("rolling_summary", size) for size in (1_049, 1_050)])
         skips.changed("sliding_window", 500, in_place=False)
-        self.assertEqual([True, False], [skips.holds("rolling_summary", size) for size in (524, 525)])
+        self.assertEqual([True, False],
+                         [skips.holds("rolling_summary", size) for size in (524, 525)])
         self.assertFalse(skips.holds("full_summary", 400))
         skips.changed("rolling_summary", 400, in_place=False)
         self.assertFalse(skips.holds("rolling_summary", 400))
@@ -249,7 +252,8 @@ class Trigger(unittest.TestCase):
         made = ladder(100, Rung(cut), records=records)
         with self.assertRaises(ContextOverflowError) as caught:
             made.before_model_call(head("task " * 200), 0)
-        self.assertEqual(caught.exception.immovable, [("user messages", 254), ("system message", 7)])
+        self.assertEqual(caught.exception.immovable,
+                         [("user messages", 254), ("system message", 7)])
         self.assertEqual((cut.seen, [record["event"] for record in records]),
                          ([], ["context_overflow"]))
 
@@ -281,11 +285,13 @@ class Reactive(unittest.TestCase):
             cut, history = Cut(), head()
             made = ladder(limit, Rung(cut), trigger="80%")
             made.take_in(history)
-            history += rounds(1, "x" * 4 * (700 - made.tokens - estimator("published")(rounds(1, ""))))
+            free = 700 - made.tokens - estimator("published")(rounds(1, ""))
+            history += rounds(1, "x" * 4 * free)
             made.take_in(history)
             self.assertEqual(made.tokens, 700)
             with self.subTest(limit=limit, told=told):
-                request = made.after_refusal(history, 1, PromptTooLongError("too long", window=told))
+                request = made.after_refusal(history, 1,
+                                             PromptTooLongError("too long", window=told))
                 self.assertEqual({scene.goal for scene in cut.seen}, {goal})
                 self.assertLess(estimator("published")(request), 700)
 
@@ -391,7 +397,8 @@ class Undo(unittest.TestCase):
 class AllOrNothing(unittest.TestCase):
     """Law 8: what fails half-way leaves view, history and trace, plus one record."""
 
-    def live(self, rung: Any, sink: Any = None) -> tuple[ContextWindow, list[Message], list[Record]]:
+    def live(self, rung: Any,
+             sink: Any = None) -> tuple[ContextWindow, list[Message], list[Record]]:
         records: list[Record] = []
         made = ladder(300, Rung(rung))
         made._ladder._tracer = Tracer(*([sink] if sink else []), records.append)
@@ -402,7 +409,8 @@ class AllOrNothing(unittest.TestCase):
     def test_whatever_a_strategy_raises_is_one_record(self) -> None:
         """A failure is no end; an interrupt and a fault of the program are, behind their record."""
         for error, ends in ((StrategyError("disk full"), None), (ModelError("down"), None),
-                            (KeyboardInterrupt(), KeyboardInterrupt), (ValueError("x"), ValueError)):
+                            (KeyboardInterrupt(), KeyboardInterrupt),
+                            (ValueError("x"), ValueError)):
             def fail(view: View, scene: Scene, error: BaseException = error) -> Change | None:
                 raise error
 
@@ -429,7 +437,8 @@ class AllOrNothing(unittest.TestCase):
             history += rounds(1, "x" * step)
         told = [(record["event"], record["payload"].get("reason")) for record in records]
         self.assertEqual([*[("context_compression", None), ("model_summarize", None)] * 3,
-                          *[("compression_skipped", "no_gain"), ("model_summarize", None)] * 3], told)
+                          *[("compression_skipped", "no_gain"), ("model_summarize", None)] * 3],
+                         told)
 
     def test_a_change_that_cannot_be_recorded_is_not_made(self) -> None:
         """The trace is full: the error ends the run, and the view is what the trace says."""
@@ -489,7 +498,8 @@ class Breaker(unittest.TestCase):
             made = window(2_000, "rolling_summary", summaries=summaries, records=records)
             history = [*head(), *rounds(12, "x\n" * 400)]
             with self.subTest(summaries), self.assertRaisesRegex(
-                    ContextOverflowError, r"; find out why the summariser failed \(3 in a row\), take a policy "
+                    ContextOverflowError,
+                    r"; find out why the summariser failed \(3 in a row\), take a policy "
                     ) if not alive else contextlib.nullcontext():
                 made.before_model_call(history, 12)
             failed = [payload["failures"] for payload in payloads(records, "compression_skipped")
@@ -528,13 +538,16 @@ class CutOff(unittest.TestCase):
                   {"target": "30%"}),
         "one name twice": ((1_400, 800), (Rung(Cut("a", least=400)), Rung(Cut("b", least=200)),
                                            Rung(Cut("a"))), {"target": "40%"}),
-        "before every request": ((2_400, 400), (Rung(Cut("a", least=200), ALWAYS), Rung(Cut("b"), "90%")),
+        "before every request": ((2_400, 400),
+                                 (Rung(Cut("a", least=200), ALWAYS), Rung(Cut("b"), "90%")),
                                  {"target": "30%"}),
-        "the end of a stage": ((3_000, 800), (Rung(Cut("a", least=2_000)), Rung(Cut("c", least=1_000)),
+        "the end of a stage": ((3_000, 800),
+                               (Rung(Cut("a", least=2_000)), Rung(Cut("c", least=1_000)),
                                               Rung(Cut("b", least=100), "200%")),
                                {"stages": True, "target": "60%"}),
         "a stage without gain": ((1_400, 900), (Rung(Cut("a", least=10**6)),
-                                                Rung(Cut("b", least=100), "200%")), {"stages": True})}
+                                                Rung(Cut("b", least=100), "200%")),
+                                 {"stages": True})}
 
     def test_at_each_record_it_goes_on_as_if_nothing_had_been(self) -> None:
         """The records behind are those of a run that was not killed, to the last number."""
@@ -562,7 +575,8 @@ class CutOff(unittest.TestCase):
         for message in history:
             state.enter(message)
         if "stages" in fields:
-            state.fold({"type": "event", "event": "stage", "payload": {"name": "reading"}, "seq": 0})
+            state.fold({"type": "event", "event": "stage", "payload": {"name": "reading"},
+                        "seq": 0})
         for record in before:
             state.fold(record)
         made = ladder(1_000, *rungs, records=records, state=state, trigger="80%", **fields)

@@ -230,8 +230,8 @@ class Sessions(FolderTest):
 
     def test_a_command_is_told_only_of_what_is_protected(self) -> None:
         """Not of the file beside it, nor of what it left as it was."""
-        command = "python3 -c \"import pathlib; [pathlib.Path('config', n).write_text('x') for n in " \
-                  "('a.txt', 'prod.yaml', 'new.yaml')]\""
+        command = "python3 -c \"import pathlib; [pathlib.Path('config', n).write_text('x') for " \
+                  "n in ('a.txt', 'prod.yaml', 'new.yaml')]\""
         results = self.results(self.run_pinned(
             [{"tool_calls": [{"name": "run_command", "arguments": {"command": command}}] * 2}],
             pins=[{"text": RULE, "protect": "config/*.yaml"}]))
@@ -267,7 +267,8 @@ class Sessions(FolderTest):
         it stands in a text, with its sign."""
         records = self.run_pinned([
             {"stage": "one", "tool_calls": [{"name": "list_files", "arguments": {}}]},
-            {"tool_calls": [{"name": "pin", "arguments": {"handle": "#3", "text": "config/prod.yaml",
+            {"tool_calls": [{"name": "pin",
+                             "arguments": {"handle": "#3", "text": "config/prod.yaml",
                                                           "kind": "parameter"}},
                             {"name": "pin", "arguments": {"handle": "#77"}}]}], threshold=900)
         self.assertEqual([message["content"] for message in self.results(records)][1:], [
@@ -295,10 +296,12 @@ class Sessions(FolderTest):
 
     def test_globs_protect_rather_too_much(self) -> None:
         """A folder is all that is in it; a bare name holds everywhere; `*` crosses folders."""
-        for glob, path in (("config", "config/a/b"), ("./config/", "config"), ("*.yaml", "a/b.yaml"),
+        for glob, path in (("config", "config/a/b"), ("./config/", "config"),
+                           ("*.yaml", "a/b.yaml"),
                            ("**/secret", "secret"), ("**/secret", "a/secret/b"), ("a/*", "a/b/c"),
                            (".", "anything"), ("secret", "a/secret"), ("/config/x", "config/x"),
-                           ("config/**/x.yaml", "config/x.yaml"), ("config/**/x.yaml", "config/a/b/x.yaml"),
+                           ("config/**/x.yaml", "config/x.yaml"),
+                           ("config/**/x.yaml", "config/a/b/x.yaml"),
                            ("config/**", "config/a")):
             self.assertTrue(protects(glob, path), (glob, path))
         for glob, path in (("config", "config2"), ("a/b", "b"), ("*.yaml", "a.yml"),

@@ -49,8 +49,8 @@ class ReadingBack(FolderTest):
         return records
 
     def test_a_stored_result_is_found_and_read_again(self) -> None:
-        """`recall` names the handle and the line, `read_result` gives the lines; neither enters
-        the store."""
+        """`recall` names the handle and the line, `read_result` gives the lines;
+        neither enters the store."""
         pages = [read("long_notes.txt", 1 + 20 * number, 20 + 20 * number) for number in range(8)]
         records = self.run_governed("recall", 4_000, *pages, ask("recall", query="note_017 P1"),
                                     ask("read_result", handle=3, start=17, end=18), *pages)
@@ -62,7 +62,8 @@ class ReadingBack(FolderTest):
         page = next(message for message in history if message.get("name") == "read_result")
         self.assertIn("read_result(handle=N, start=LINE) reads on; ", found["content"])
         self.assertEqual(page["content"].split("\n")[1:], history[3]["content"].split("\n")[16:18])
-        self.assertTrue(page["content"].startswith("[#3 read_file long_notes.txt: lines 17 to 18 of 20; "))
+        head = "[#3 read_file long_notes.txt: lines 17 to 18 of 20; "
+        self.assertTrue(page["content"].startswith(head))
 
         self.assertLess(history.index(page), max(stored))
         self.assertTrue({history.index(found), history.index(page)}.isdisjoint(stored))

@@ -79,7 +79,8 @@ class Sources(FolderTest):
         shown = self.tools["run_command"](
             command="python3 -c \"print('\\n'.join(map(str, range(200000))))\"")
         head, _, tail = shown.partition("\n")
-        kept = re.fullmatch(r"exit=0 \[the first (\d+) and last (\d+) of 1288890 characters are shown\]",
+        kept = re.fullmatch(r"exit=0 \[the first (\d+) and last (\d+) of 1288890 characters "
+                            r"are shown\]",
                             head)
         self.assertTrue(kept, head)
         self.assertTrue(tail.startswith("0\n1\n") and tail.endswith("\n199999"))

@@ -37,7 +37,8 @@ class Files(unittest.TestCase):
     """Large results in files."""
 
     def test_a_result_is_there_whole_under_a_short_safe_name(self) -> None:
-        """The name is made of the content's hash, whatever the result says; the folder is private."""
+        """The name is made of the content's hash, whatever the result says;
+        the folder is private."""
         with folder() as place:
             RunShelf(place).put(3, "../../x\r\n数据\n")
             (found,) = (place / "results").iterdir()
@@ -110,7 +111,8 @@ class Store(unittest.TestCase):
             self.assertEqual(self.answers(RunShelf(place)), expected)
 
     def test_an_index_of_whole_words_finds_words(self) -> None:
-        """Where SQLite has FTS5 without trigrams, words come from the index, Chinese from a scan."""
+        """Where SQLite has FTS5 without trigrams, words come from the index,
+        Chinese from a scan."""
         with folder() as place, mock.patch.object(store, "TOKENIZERS", ("unicode61",)):
             shelf = RunShelf(place)
             shelf.remember(SAID)
@@ -302,7 +304,8 @@ class Searching(unittest.TestCase):
         shelf.remember({index: "port " * 50 for index in range(5)})
         tool = RecallTool(shelf, session(), Texts(), 700)
         self.assertLess(len(tool("port")), 900)
-        self.assertRegex(tool("port"), r"^\[hits 1 to 2 of 5 messages .*; next: start=3\]\n#4 .*\n#3 ")
+        self.assertRegex(tool("port"),
+                         r"^\[hits 1 to 2 of 5 messages .*; next: start=3\]\n#4 .*\n#3 ")
         self.assertRegex(tool("port", 5), r"^\[hits 5 to 5 of 5 .*; this is the end\]\n#0 ")
         with self.assertRaises(ToolError):
             tool("port", 6)

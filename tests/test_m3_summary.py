@@ -146,7 +146,8 @@ class OverflowTest(unittest.TestCase):
         """What is large comes first, of two alike the one that is first in the alphabet."""
         history = [*head(), *rounds(2), assistant("done")]
         entries = [Entry(message, 10 + at, (at,)) for at, message in enumerate(history)]
-        entries[2:4] = [Entry(user("so far"), 12, (2, 3), "summary"), Entry(user("a file"), 3, (), "attached")]
+        entries[2:4] = [Entry(user("so far"), 12, (2, 3), "summary"),
+                        Entry(user("a file"), 3, (), "attached")]
         self.assertEqual([("older messages", 29), ("the newest messages", 16), ("summaries", 15),
                           ("user messages", 11), ("system message", 10), ("tool declarations", 10)],
                          immovable(View(entries), Protection(frozenset({1}), 6), 10))
@@ -178,7 +179,8 @@ class LawTest(unittest.TestCase):
         self.assertIn(says, str(caught.exception))
 
     def _passes(self, change: Change, protection: Protection) -> None:
-        check(self.view, apply(self.view, change), change, replace(protection, history=self.history))
+        check(self.view, apply(self.view, change), change,
+              replace(protection, history=self.history))
 
     def _entry(self, *stands_for: int, text: str = "s", how: str = "summary") -> Entry:
         return Entry(user(text), 1, stands_for, how)
@@ -239,7 +241,8 @@ class LawTest(unittest.TestCase):
                 (Change("s", (2,), ((2, Entry({**self.history[2], "content": ""}, 1, (2,),
                                               "shortened")),)), Protection(tail=2)),
                 (Change("s", (3,), (), {"dropped": [3]}), Protection(tail=2)),
-                (Change("s", (3, 5), ((3, shorter._replace(stands_for=(3, 5))),)), Protection(tail=2))):
+                (Change("s", (3, 5), ((3, shorter._replace(stands_for=(3, 5))),)),
+                 Protection(tail=2))):
             self._refused(wrong, protection, 4, "belongs to the protected tail")
         self.view.append(Entry(user("a file"), 9, (), "attached"))
         self._passes(Change("s", (6,), ()), Protection(tail=2))
@@ -251,7 +254,8 @@ class LawTest(unittest.TestCase):
         self.view = View(Entry(message, 10, (at,)) for at, message in enumerate(self.history))
         for gone in ((2,), (3,), (4,), (5,), (2, 3), (4, 5), (3, 4, 5)):
             self._refused(Change("s", gone, (), {"dropped": list(gone)}), Protection(tail=9), 1)
-        self._refused(Change("s", (4,), ((4, Entry(tool_result("p9", "t", "x"), 1, (4,), "shortened")),)),
+        self._refused(Change("s", (4,),
+                             ((4, Entry(tool_result("p9", "t", "x"), 1, (4,), "shortened")),)),
                       Protection(tail=9), 1)
         self._passes(Change("s", (2, 3, 4, 5), (), {"dropped": [2, 3, 4, 5]}), Protection(tail=9))
 
@@ -282,7 +286,8 @@ class LawTest(unittest.TestCase):
     def test_an_assumption_needs_no_mark_where_its_message_stands(self) -> None:
         """A message that is put back as it was says what it has always said."""
         pins = Pins((Pin(3, "x" * 40, "assumption"),))
-        change = Change("s", (2, 3, 4, 5), ((2, self.view[2]), (3, self.view[3])), {"dropped": [4, 5]})
+        change = Change("s", (2, 3, 4, 5), ((2, self.view[2]), (3, self.view[3])),
+                        {"dropped": [4, 5]})
         check(self.view, apply(self.view, change), change,
               Protection(tail=6, pins=pins, history=self.history))
 

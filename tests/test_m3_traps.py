@@ -152,7 +152,8 @@ class WordsTest(unittest.TestCase):
         self.assertIn("\n- as under ## Done of the note", sent[2]["content"])
 
     def test_a_poisoned_result_never_speaks_for_the_user(self) -> None:
-        """What a tool printed stands behind the tool's name, if at all; the users' part is clean."""
+        """What a tool printed stands behind the tool's name, if at all;
+        the users' part is clean."""
         for name in FOLDS:
             with self.subTest(name):
                 history = [*head(), *rounds(1, POISON + LONG), *rounds(9, LONG)]

@@ -125,7 +125,8 @@ class DemoTest(unittest.TestCase):
     def test_another_policy_can_be_tried(self) -> None:
         """`--policy` changes the second way and nothing else."""
         with TemporaryDirectory() as place:
-            done = command("scripts/drive_m4.py", "--traces", place, "--policy", "clip_errors_summary")
+            done = command("scripts/drive_m4.py", "--traces", place, "--policy",
+                           "clip_errors_summary")
         rows, expected = done.stdout.splitlines()[:8], FIGURES.splitlines()
         self.assertEqual(expected[:2] + expected[3:8], rows[:2] + rows[3:])
         self.assertRegex(rows[2], r"^clip_errors_summary {13}11 +\d+ +\d+   \d of 6$")

@@ -177,7 +177,8 @@ class ReportTest(NurseryTest):
                                     (4, 8_000, 500), (2, 40_000, 4_000)):
             with self.subTest((count, window)):
                 results, _ = self.fake(says(value), *[delegate()] * count, window=window)
-                self.assertEqual([each] * count, [result["content"].count("字") for result in results])
+                self.assertEqual([each] * count,
+                                 [result["content"].count("字") for result in results])
 
     def test_control_characters_of_a_report_are_taken_out(self) -> None:
         """Escapes, NULs and lone surrogates do not reach the window or the trace."""
@@ -302,7 +303,8 @@ class BatchTest(NurseryTest):
         for arguments, code, words in (
                 ({"task": " "}, "BAD_ARGUMENTS", "task is empty"),
                 ({"task": "x", "tools": ["delegate"]}, "BAD_ARGUMENTS", "must be one of"),
-                ({"task": "x", "tools": ["write_file"]}, "BAD_ARGUMENTS", "write_file: needs `writes`"),
+                ({"task": "x", "tools": ["write_file"]}, "BAD_ARGUMENTS",
+                 "write_file: needs `writes`"),
                 ({"task": "x", "tools": ["read_file"], "writes": ["a"]}, "BAD_ARGUMENTS",
                  "writes: needs one of write_file, edit_file among the tools"),
                 ({"task": "x", "writes": ["../a"]}, "OUTSIDE_WORKSPACE", "../a"),

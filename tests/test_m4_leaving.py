@@ -26,7 +26,8 @@ FEW_SECONDS = 20.0  # for a machine under load; it takes a few hundredths
 class LeavingTest(NurseryTest):
     """A parent with two children, both busy with commands."""
 
-    BUSY: dict[str, Any] = {"tool_calls": [{"name": "run_command", "arguments": {"command": SLEEP}}]}
+    BUSY: dict[str, Any] = {
+        "tool_calls": [{"name": "run_command", "arguments": {"command": SLEEP}}]}
 
     SEARCH: dict[str, Any] = {"tool_calls": [{"name": "search_text", "arguments": {
         "pattern": "(a+)+$", "regex": True}}]}  # takes for ever, in a process of its own

@@ -50,7 +50,8 @@ class LiveTest(FolderTest):
         self.assertEqual("The port is 8443.", outcome.text)
         first, below, last = server.requests
         self.assertEqual("Which port?", below.body["messages"][-1]["content"])
-        self.assertEqual(["list_files", "read_file", "search_text", "read_result", "pin", "give_up"],
+        self.assertEqual(["list_files", "read_file", "search_text", "read_result", "pin",
+                          "give_up"],
                          [tool["function"]["name"] for tool in below.body["tools"]])
         for tool in (*first.body["tools"], *below.body["tools"]):
             self.assertTrue(tool["function"]["description"], tool)

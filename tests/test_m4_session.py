@@ -272,7 +272,8 @@ class EndingTest(NurseryTest):
         for (_, _, words), (status, content) in zip(cases, found, strict=True):
             with self.subTest(status):
                 self.assertIn(words, content)
-                self.assertNotRegex(content.replace("read_child(child=", ""), r"[a-z]{3,} [a-z]{3,}")
+                self.assertNotRegex(content.replace("read_child(child=", ""),
+                                    r"[a-z]{3,} [a-z]{3,}")
 
     def test_a_child_that_hangs_is_timed_out_with_what_it_has_started(self) -> None:
         """A command outlasts the child's time: its steps are told, it does not live on."""
@@ -310,8 +311,10 @@ class EndingTest(NurseryTest):
         """More is refused; where nothing is said it gets what its parent has, but of what is
         left of the tokens an equal part: one stays with the parent."""
         middle = script({"tool_calls": [delegate(budget={"steps": 8}), delegate(
-            budget={"tokens": 60_001}), delegate(), delegate(budget={"steps": 1, "seconds": 9})]}, END)
-        self.real(asked(delegate(tools=["delegate"], budget={"steps": 7, "tokens": 60_000}), middle),
+            budget={"tokens": 60_001}), delegate(), delegate(budget={"steps": 1, "seconds": 9})]},
+                        END)
+        self.real(asked(delegate(tools=["delegate"], budget={"steps": 7, "tokens": 60_000}),
+                        middle),
                   END, limits=ChildLimits(depth=2))
         records = read_trace(self.run_folder / "children" / "1.jsonl").records
         self.assertEqual(["BAD_ARGUMENTS"] * 2 + ["CHILD_MODEL_ERROR"] * 2, [
@@ -342,7 +345,8 @@ class EndingTest(NurseryTest):
                     limits=ChildLimits(depth=2))
                 trace = self.run_folder / "children" / "1.jsonl"
                 below = read_trace(trace).records
-                self.assertEqual(statuses, [end["status"] for end in payloads(below, "subagent_end")])
+                self.assertEqual(statuses,
+                                 [end["status"] for end in payloads(below, "subagent_end")])
                 self.assertEqual(["finished"], [end["status"] for end in payloads(
                     records, "subagent_end")])
                 self.assertLessEqual(sent_by_family(trace), 30_000)
@@ -389,7 +393,8 @@ class GrantTest(NurseryTest):
     def written(self, tools: WaitingTools, path: str) -> str | None:
         """The code of the error that a write came to, None for none."""
         results: list[Message] = []
-        tools.run_batch([call("c", "write_file", {"path": path, "content": "x"})], 0, results.append)
+        tools.run_batch([call("c", "write_file", {"path": path, "content": "x"})], 0,
+                        results.append)
         error: dict[str, str] = results[0].get("error") or {}
         return error.get("code")
 

@@ -63,7 +63,8 @@ class FollowTest(FolderTest):
     def test_a_family_has_sent_what_each_of_it_has_sent(self) -> None:
         """A child and all below it; one whose trace was never begun has sent nothing."""
         each = [numbers_of(read_trace(path).records).sent_tokens
-                for path in (Path(TRACE), *(find_trace(f"{TRACE}#{number}") for number in (1, 2, 3)))]
+                for path in (Path(TRACE),
+                             *(find_trace(f"{TRACE}#{number}") for number in (1, 2, 3)))]
         self.assertEqual(sum(each), sent_by_family(Path(TRACE)))
         self.assertEqual(17_916, sent_by_family(find_trace(f"{TRACE}#2")))
         self.assertEqual(0, sent_by_family(self.folder / "none.jsonl"))
@@ -103,14 +104,17 @@ class FollowTest(FolderTest):
         self.assertEqual(0, done.returncode, done.stderr)
         told = done.stdout.splitlines()
         self.assertEqual(["m4-trace.jsonl: 'readiness failed'",
-                          "  it was never said in this session (capitals and blanks have to be as they were)",
+                          "  it was never said in this session (capitals and blanks have "
+                          "to be as they were)",
                           "m4-trace.jsonl#2: 'readiness failed'"], told[:3])
         self.assertIn("tool of search_text", told[3])
-        self.assertEqual("  above     read_child(child=2, message=5) gives it to the parent", told[-1])
+        self.assertEqual("  above     read_child(child=2, message=5) gives it to the parent",
+                         told[-1])
         self.assertNotIn("#1", done.stdout)
         parts = [json.loads(text) for text in mini_agent(
             "why", TRACE, "212 of 4380", "--json").stdout.splitlines()]
-        self.assertEqual(["m4-trace.jsonl", "m4-trace.jsonl#1"], [part["session"] for part in parts])
+        self.assertEqual(["m4-trace.jsonl", "m4-trace.jsonl#1"],
+                         [part["session"] for part in parts])
         self.assertEqual(1, mini_agent("why", TRACE, "no such text").returncode)
 
     def test_the_lab_has_a_session_for_each_child(self) -> None:
@@ -160,7 +164,8 @@ class CheckTest(FolderTest):
                 ('"steps": 4, "peak_tokens": 11338', '"steps": 5, "peak_tokens": 11338',
                  "steps is 5, in the log of sub-agent 1 it is 4"),
                 ('"child": 3, "trace"', '"child": 4, "trace"', "sub-agent 4 where 3 begins"),
-                ('"child": 3, "status"', '"child": 2, "status"', "sub-agent 2 ends and is not at work"),
+                ('"child": 3, "status"', '"child": 2, "status"',
+                 "sub-agent 2 ends and is not at work"),
                 ('"child": 3, "status"', '"child": "x", "status"', "sub-agent x ends")):
             with self.subTest(new):
                 trace = copy_of(self.folder)
@@ -202,7 +207,8 @@ class CheckTest(FolderTest):
                 log = self.folder / "m4-trace.d" / "children" / "3.jsonl"
                 *whole, _ = log.read_text("utf-8").splitlines(keepends=True)
                 log.write_text("".join(whole), encoding="utf-8")
-                self.edit(trace, '"child": 3, "status": "finished"', f'"child": 3, "status": "{status}"')
+                self.edit(trace, '"child": 3, "status": "finished"',
+                          f'"child": 3, "status": "{status}"')
                 found = self.check(trace)
                 self.assertEqual(len(expected), len(found), found)
                 for words, text in zip(expected, found, strict=True):
@@ -213,7 +219,8 @@ class CheckTest(FolderTest):
         trace = self.folder / "t.jsonl"
         start = {"type": "event", "event": "subagent_start", "seq": 0}
         trace.write_text("".join(line({**start, "payload": payload}) for payload in (
-            {"child": "../../etc"}, {}, {"child": None}, {"child": [1]}, {"child": 1})) + '"subagent_start"\n',
+            {"child": "../../etc"}, {}, {"child": None}, {"child": [1]}, {"child": 1}))
+                         + '"subagent_start"\n',
             encoding="utf-8")
         self.assertEqual([], children_of(trace))
 

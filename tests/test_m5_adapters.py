@@ -106,7 +106,8 @@ class PiecesTests(unittest.TestCase):
             made.add({"type": "content_block_delta", "index": 7, "delta": {"type": "other"}})
         made = ChatCompletions().assembly()
         for text in "ab":
-            made.add({"choices": [{"delta": {"reasoning_details": [{"index": None, "text": text}]}}]})
+            made.add({"choices": [{"delta": {"reasoning_details": [{"index": None,
+                                                                    "text": text}]}}]})
         self.assertEqual([{"index": None, "text": "ab"}], made.reply().opaque["reasoning_details"])
 
     def test_many_calls_are_told_apart_without_comparing_each_with_all(self):
@@ -176,9 +177,11 @@ class ChatTests(Case):
                     for made in (x, y)]
         no_id = [{"function": {"name": "read", "arguments": {"n": n}}} for n in (1, 2)]
         cases = {
-            "one index": [call_part(0, "x", "read", '{"n": 1}'), call_part(0, "y", "read", '{"n": 2}')],
+            "one index": [call_part(0, "x", "read", '{"n": 1}'),
+                          call_part(0, "y", "read", '{"n": 2}')],
             "no index": [part(tool_calls=no_index)],
-            "id in every piece": [call_part(0, "x", "read", '{"n"'), call_part(0, "x", "read", ": 1}"),
+            "id in every piece": [call_part(0, "x", "read", '{"n"'),
+                                  call_part(0, "x", "read", ": 1}"),
                                   call_part(1, "y", "read", '{"n": 2}')]}
         for name, pieces in cases.items():
             with self.subTest(name):
@@ -442,7 +445,8 @@ class SummaryTests(Case):
 
     def test_a_call_or_nothing_in_place_of_a_summary_is_refused(self):
         """The history is untouched, since nothing is returned."""
-        for answer in (plain(chat("x", (("a", "read", "{}"),))), plain(chat("")), plain(chat(" \n"))):
+        for answer in (plain(chat("x", (("a", "read", "{}"),))), plain(chat("")),
+                       plain(chat(" \n"))):
             with self.assertRaisesRegex(ModelError, "no summary"):
                 self.summary(answer)
 

@@ -94,7 +94,8 @@ class Screens(unittest.TestCase):
 
     def test_code_is_left_as_it_is(self) -> None:
         """Indented lines, tables and what stands between fences can be copied."""
-        code = "    x = 'a long line of code'\n```\ny = 'another long line'\n```\n| a | long | row |"
+        code = ("    x = 'a long line of code'\n```\ny = 'another long line'\n```\n"
+                "| a | long | row |")
         self.assertEqual(code, wrapped(code, 10))
 
     def test_wide_characters_take_two_columns(self) -> None:
@@ -113,7 +114,8 @@ class Screens(unittest.TestCase):
             self.assertEqual({""}, {wrap.feed("a", 80) for _ in range(1_000)})
         self.assertEqual((1_000, 1_000 * "a"), (looked.call_count, wrap.end(80)))
         with mock.patch("mini_agent.chat.wrap.width", wraps=width) as looked:
-            self.assertEqual(1_000 * "a b ", "".join(wrap.feed("a b ", 10_000) for _ in range(1_000))
+            self.assertEqual(1_000 * "a b ",
+                             "".join(wrap.feed("a b ", 10_000) for _ in range(1_000))
                              + wrap.end(10_000) + " ")
         self.assertLess(sum(len(call.args[0]) for call in looked.call_args_list), 10 * 4_000)
 
@@ -176,7 +178,8 @@ class WhileItWorks(unittest.TestCase):
         with open(mine, "wb", buffering=0) as terminal, open(theirs, encoding="utf-8") as source:
             sent = "".join(f"{line}\n" for line in typed).encode()
             terminal.write(sent)
-            while struct.unpack("i", fcntl.ioctl(source, termios.FIONREAD, b"\0" * 4))[0] < len(sent):
+            while struct.unpack("i", fcntl.ioctl(source, termios.FIONREAD,
+                                                 b"\0" * 4))[0] < len(sent):
                 pass  # the system takes a moment to hand it over
             told: list[str] = []
             keyboard = Keyboard(source, Interrupts(), io.StringIO(), told.append, told.append)
@@ -352,7 +355,7 @@ class Talking(FolderTest):
     def test_prices_are_three_numbers(self) -> None:
         """Anything else is refused with the form that is wanted."""
         self.assertEqual(Prices(3, .3, 15), prices("3,0.3,15"))
-        self.assertEqual(Prices(0, 0, 999_999), prices("0,0,999999"))  # what costs nothing has a price
+        self.assertEqual(Prices(0, 0, 999_999), prices("0,0,999999"))  # nothing is a price, too
         for text in ("", "3", "1,2", "a,b,c", "1,2,3,4", "-1,2,3", "nan,1,1", "inf,1,1",
                      "1,1,1000000"):
             with self.subTest(text), self.assertRaisesRegex(UsageError, "IN,CACHED,OUT"):
@@ -475,7 +478,8 @@ class Leave(FolderTest):
         for path, why in (("folder", "not a regular file: folder"),
                           ("large", "large has 50000001 bytes, more than 50000000 are not read")):
             self.assertEqual(f"  write_file {path} ({why}):\n  --- a/{path}\n  +++ b/{path}\n"
-                             "  @@ -0,0 +1 @@\n  +one\nwrite_file? y(es), a(lways), n(o) [reason]: ",
+                             "  @@ -0,0 +1 @@\n  +one\nwrite_file? y(es), a(lways), n(o)"
+                             " [reason]: ",
                              self.asking("write_file", path=path, content="one\n"))
 
     def test_any_other_tool_is_asked_for_with_all_its_arguments(self) -> None:

@@ -86,7 +86,8 @@ class Once(Case):
             for empty in ("", "  "):
                 done = self.run_agent("chat", empty, server=server)
                 self.assertEqual((2, "mini-agent: REQUEST: the request is empty; say what is to be "
-                                  "done, or leave it out to talk\n"), (done.returncode, done.stderr))
+                                  "done, or leave it out to talk\n"),
+                                 (done.returncode, done.stderr))
         self.assertEqual([], server.requests)
 
     def test_what_fails_is_one_line_and_status_1(self) -> None:
@@ -113,7 +114,8 @@ class Once(Case):
         trace = str(self.folder / "s.jsonl")
         look = {"tool_calls": [{"name": "list_files"}]}
         script = str(self.write_task(replies=[look, look, {"content": "Two looks."}]))
-        done = self.run_agent("chat", "look", "--trace", trace, "--script", script, "--max-steps", "1")
+        done = self.run_agent("chat", "look", "--trace", trace, "--script", script, "--max-steps",
+                              "1")
         self.assertEqual((1, ""), (done.returncode, done.stdout), done.stderr)
         done = self.run_agent("resume", trace, "Go on.", "--script", script)
         self.assertEqual((0, "Two looks.\n"), (done.returncode, done.stdout), done.stderr)
@@ -183,7 +185,8 @@ class Once(Case):
                 ("hi", "mini-agent --help lists them; as a request to a model: mini-agent chat hi"),
                 ("fix this please", "mini-agent --help lists them; as a request to a model: "
                  "mini-agent chat 'fix this please'"),
-                ("comapre", "did you mean compare?; as a request to a model: mini-agent chat comapre"),
+                ("comapre",
+                 "did you mean compare?; as a request to a model: mini-agent chat comapre"),
                 ("ru*", "did you mean run?; as a request to a model: mini-agent chat 'ru*'")):
             done = self.run_agent(*words.split())
             word = words.split()[0]
@@ -400,7 +403,8 @@ class AtATerminal(Case):
         with FakeServer(said("Heard.")) as server:
             self.start(server)
             self.until("> ")
-            for typed, shown in (("half", "half"), ('"""\rone\r', "one\r\n... "), ("other", "other")):
+            for typed, shown in (("half", "half"), ('"""\rone\r', "one\r\n... "),
+                                 ("other", "other")):
                 self.type(typed)
                 self.until(shown)
                 self.type("\x03")
@@ -438,7 +442,8 @@ class AtATerminal(Case):
             self.assertIn(self.process.wait(30), statuses)
             if isinstance(answer.pieces, Gate):
                 answer.pieces.opened.set()
-        self.assertEqual(reason, read_trace(self.folder / "s.jsonl").records[-1]["payload"]["reason"])
+        self.assertEqual(reason,
+                         read_trace(self.folder / "s.jsonl").records[-1]["payload"]["reason"])
 
     def test_ctrl_c_is_heard_once_at_whatever_moment_it_comes(self) -> None:
         """In front of a request, in an answer, in a tool, between two of them, at the prompt:

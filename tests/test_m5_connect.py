@@ -48,7 +48,8 @@ class FindTests(unittest.TestCase):
         for environ, options, key in (
                 ({"OPENAI_API_KEY": "sk-o-12345"}, {"model": "claude-x"}, "sk-o-12345"),
                 ({"ANTHROPIC_API_KEY": "sk-a-12345"}, {"model": "gpt-x"}, "sk-a-12345"),
-                (both, {"model": "claude-x"}, "sk-a-12345"), (both, {"model": "gpt-x"}, "sk-o-12345"),
+                (both, {"model": "claude-x"}, "sk-a-12345"),
+                (both, {"model": "gpt-x"}, "sk-o-12345"),
                 (both, {"model": "gpt-x", "provider": "anthropic"}, "sk-a-12345"),
                 ({**both, "OPENAI_API_KEY": " "}, {"model": "gpt-x"}, "sk-a-12345"),
                 (both, {"model": "gpt-x", "api_key": "sk-mine-1"}, "sk-mine-1")):

@@ -120,8 +120,10 @@ class WindowTests(unittest.TestCase):
         A policy that keeps room of its own keeps that; `none` does nothing and is sent.
         """
         for name, window, hard in (
-                ("digest", 8_000, 6_400), ("digest", 200_000, 195_904), ("digest_minimal", 8_000, 6_400),
-                ("published", 8_000, 6_400), ("two_layer", 200_000, 180_000), ("none", 8_000, 8_000)):
+                ("digest", 8_000, 6_400), ("digest", 200_000, 195_904),
+                ("digest_minimal", 8_000, 6_400),
+                ("published", 8_000, 6_400), ("two_layer", 200_000, 180_000),
+                ("none", 8_000, 8_000)):
             with self.subTest(name, window=window):
                 budget = governed_by(with_room(find_policy(name), window), window).budget
                 self.assertEqual(hard, budget.hard)

@@ -56,7 +56,8 @@ class RetryTests(Case):
 
     def test_what_cannot_pass_is_asked_once(self):
         """A 4xx, a redirection, and the 5xx that speak of our own request."""
-        cannot = [(status, BAD_KEY) for status in (400, 401, 403, 404, 405, 409, 413, 422, 425, 302)]
+        cannot = [(status, BAD_KEY)
+                  for status in (400, 401, 403, 404, 405, 409, 413, 422, 425, 302)]
         cannot += [(500, {"error": {"message": "Failed to parse tool call arguments as JSON"}}),
                    (501, {"error": {"message": "this is not implemented"}}),
                    (429, {"error": {"message": "You exceeded your current quota, please check "
@@ -141,7 +142,8 @@ class BrokenAnswerTests(Case):
 
     def test_one_end_mark_is_enough(self):
         """Some servers leave out `[DONE]`, some the finish reason, some break off behind it."""
-        for answer in (stream(part(content="hi"), part("stop")), stream(part(content="hi"), "[DONE]"),
+        for answer in (stream(part(content="hi"), part("stop")),
+                       stream(part(content="hi"), "[DONE]"),
                        stream(part(content="hi"), part("stop"), end="reset"),
                        stream(part(content="hi"), part("stop"), b"data: [DONE]")):
             reply, retries, _, _ = self.ask(answer)
@@ -208,8 +210,8 @@ class BrokenAnswerTests(Case):
         for data in ("{broken", "[]", '{"type": 3, "x": 1, "index": {}}', '{"no": "type"}',
                      '{"type": "content_block_delta", "index": 9, "delta": {}}',
                      '{"type": "content_block_start", "index": 0, "content_block": 4}',
-                     '{"type": "content_block_start", "index": 0, "content_block": {"type": "text", '
-                     '"text": 5}}'):
+                     '{"type": "content_block_start", "index": 0, "content_block": {"type": '
+                     '"text", "text": 5}}'):
             with self.subTest(data):
                 reply, retries, _, _ = self.ask(
                     stream(messages_events()[0], data, {"type": "message_stop"}), HI_BLOCKS,

@@ -64,7 +64,8 @@ class RefusalTests(unittest.TestCase):
                 ({"type": "api_error"}, 500), ({"type": "server_error"}, 500),
                 ({"type": "timeout_error"}, 504), ({"type": "authentication_error"}, 401),
                 ({"type": "permission_error"}, 403), ({"type": "not_found_error"}, 404),
-                ({"type": "invalid_request_error"}, 400), ({"type": "other"}, 500), ({}, 500), ("words", 500), ({"code": 400}, 400),
+                ({"type": "invalid_request_error"}, 400), ({"type": "other"}, 500), ({}, 500),
+                ("words", 500), ({"code": 400}, 400),
                 ({"code": 599}, 599), ({"code": 600}, 500), ({"code": 399}, 500),
                 ({"code": "rate", "type": "rate_limit_error"}, 429)):
             with self.subTest(error):

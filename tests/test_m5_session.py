@@ -410,7 +410,8 @@ class Refused(FolderTest):
                 ("size", self.changed(change, entries=grown), rf"s\.jsonl:{change + 1}: .*"),
                 ("law", self.changed(change, affected_indexes=[0], entries=[]),
                  rf"s\.jsonl:{change + 1}: .*"),
-                ("sent", self.changed(call_, messages=99), rf"s\.jsonl:{call_ + 1}: .*messages is 99"),
+                ("sent", self.changed(call_, messages=99),
+                 rf"s\.jsonl:{call_ + 1}: .*messages is 99"),
                 ("policy", self.changed(0, policy={"name": "no_such"}), r"no policy 'no_such'"),
                 ("format", self.changed(0, format=99), "no session of format 1"),
                 ("empty", [], "no session of format 1")):

@@ -74,7 +74,8 @@ class LegalTests(unittest.TestCase):
         history = [user("go")]
         for step in range(3):
             history.append(assistant("", [call("a", "read", {"n": step}), call("a", "read", {})]))
-            history += [tool_result("a", "read", f"{step}.0"), tool_result("a", "read", f"{step}.1")]
+            history += [tool_result("a", "read", f"{step}.0"),
+                        tool_result("a", "read", f"{step}.1")]
         out = sent(history)
         ids = [made["id"] for message in out for made in message.get("tool_calls", ())]
         self.assertEqual(ids, [f"c{number:08d}" for number in range(6)])
@@ -110,7 +111,8 @@ class LegalTests(unittest.TestCase):
         local = sent_blocks(history, "localhost")["messages"]
         self.assertEqual([message["role"] for message in local],
                          ["user", "assistant", "user", "assistant", "user"])
-        self.assertEqual(local[3]["content"], [{"type": "text", "text": "(I had not answered yet.)"}])
+        self.assertEqual(local[3]["content"],
+                         [{"type": "text", "text": "(I had not answered yet.)"}])
 
     def test_a_result_without_its_call_says_what_it_is(self):
         """It is not lost, and it does not play the user."""

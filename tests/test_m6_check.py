@@ -85,8 +85,10 @@ class TraceTest(unittest.TestCase):
         first, result = (next(record["seq"] for record in self.records if record.get("event")
                               == event) for event in ("model_call", "tool_result"))
         for where, change, expected in (
-                (at, ("payload", "before_tokens", 1), "trace: before_tokens is 1, rebuilt it is 4276"),
-                (at, ("payload", "after_messages", 9), "trace: after_messages is 9, rebuilt it is 4"),
+                (at, ("payload", "before_tokens", 1),
+                 "trace: before_tokens is 1, rebuilt it is 4276"),
+                (at, ("payload", "after_messages", 9),
+                 "trace: after_messages is 9, rebuilt it is 4"),
                 (at, ("payload", "prefix_kept", 3), "trace: prefix_kept is 3, rebuilt it is"),
                 (at, ("payload", "affected_indexes", [1]), "law 4 (protection): "),
                 (at, ("payload", "affected_indexes", [77]), "trace: context_compression: not as"),
@@ -101,8 +103,10 @@ class TraceTest(unittest.TestCase):
                 (result, ("payload", "id", "other"), "the tool_result before it is of 'other'"),
                 (0, ("payload", "format", 99), "trace: format 99, known is 1"),
                 (0, ("payload", "policy", {"name": "nothing"}), "cannot be checked: "),
-                (len(self.records) - 1, ("payload", "final_messages", 1), "final_messages is 1, rebuilt it is"),
-                (len(self.records) - 1, ("payload", "final_tokens", 1), "final_tokens is 1, rebuilt it is"),
+                (len(self.records) - 1, ("payload", "final_messages", 1),
+                 "final_messages is 1, rebuilt it is"),
+                (len(self.records) - 1, ("payload", "final_tokens", 1),
+                 "final_tokens is 1, rebuilt it is"),
                 (2, ("message", "role", "robot"), "transcript: no role 'robot'"),
                 (2, ("message", "content", " "), "transcript: an empty"),
                 (2, ("message", "content", None), "the content is NoneType, not text")):
@@ -116,7 +120,8 @@ class TraceTest(unittest.TestCase):
                     f"{line_number}: ")], found[:3])
         records = copy.deepcopy(self.records)
         records[summary]["payload"]["entries"][0]["tokens"] += 1
-        self.assertTrue([text for text in self.findings(records) if "of an entry tokens is" in text])
+        self.assertTrue([text for text in self.findings(records)
+                         if "of an entry tokens is" in text])
         records = copy.deepcopy(self.records)
         records[summary]["payload"]["entries"][0]["how"] = "retold"
         self.assertEqual([f"{summary + 1}: trace: an entry is 'retold', known is verbatim, "
@@ -128,8 +133,10 @@ class TraceTest(unittest.TestCase):
         other = self.folder / "other.json"
         os.mkfifo(other)  # its reader would wait for ever
         for policy, says in (
-                ({**own, "window": 1e308}, "no window 1e+308"), ({**own, "window": True}, "no window"),
-                ({**own, "window": 10**400}, "no window 10"), ({**own, "window": "1k"}, "no window"),
+                ({**own, "window": 1e308}, "no window 1e+308"),
+                ({**own, "window": True}, "no window"),
+                ({**own, "window": 10**400}, "no window 10"),
+                ({**own, "window": "1k"}, "no window"),
                 ({**own, "name": str(other)}, "no policy"), ({**own, "name": [1]}, "no policy [1]"),
                 ({**own, "user_share": 1e308}, "too large"), ({**own, "file": 5}, "object"),
                 ({**own, "file": {"name": "x", "ladder": [], "user_share": 1e308}}, "at most 1"),
@@ -161,7 +168,8 @@ class TraceTest(unittest.TestCase):
             case = with_acts(random_case(seed, policy=name, settings=()), seed)
             start = governed_by(find_policy(name), case.window, case.estimate).as_recorded()
             records = []
-            Tracer(records.append).event("run_start", format=FORMAT, language=case.language, **start)
+            Tracer(records.append).event("run_start", format=FORMAT, language=case.language,
+                                         **start)
             for record in live(case).records:
                 moved = record["payload"] if record.get("event") == "undo" else {}
                 moved.update(seq=moved["seq"] + 1) if moved else None
@@ -306,7 +314,8 @@ class TranscriptTest(unittest.TestCase):
                  "message 1: transcript: a second result of the call 'a'"),
                 ([calls("a"), result("a"), result("q")],
                  "message 3: transcript: a result without its call 'q'"),
-                ([calls("a", "b"), result("b")], "message 1: transcript: the call 'a' has no result"),
+                ([calls("a", "b"), result("b")],
+                 "message 1: transcript: the call 'a' has no result"),
                 ([calls("a"), {"role": "user", "content": "wait"}, result("a")],
                  "message 3: transcript: it stands between a call and its result"),
                 ([{"role": "assistant", "content": "x"}, {"role": "system", "content": "late"}],
@@ -366,7 +375,8 @@ class TranscriptTest(unittest.TestCase):
                        "text": "Expecting"}, [{**one, "text": one["text"][:9]} for one in found])
         rows = mini_agent("check", trace, log)[1].splitlines()
         self.assertEqual(rows, [
-            one["file"] + (f":{one['line']}" if one["message"] is None else f": message {one['message']}")
+            one["file"]
+            + (f":{one['line']}" if one["message"] is None else f": message {one['message']}")
             + f": {one['kind']}: {one['text']}" for one in found])
         self.assertLess({None}, {one["message"] for one in found})
         self.assertEqual((0, "[]\n", ""), mini_agent("check", SAMPLES / "rename.json", "--json"))

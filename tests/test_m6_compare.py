@@ -86,7 +86,8 @@ class OutputTest(unittest.TestCase):
             "--evidence", "2", "--json")[1])
         none, digest, clip = (row.get("missed") for row in rows)
         self.assertEqual((None, 2, []), (none, len(digest), clip))
-        self.assertEqual({"step": 5, "text": 'return "".join(parts)', "last_seen": 3, "reach": True},
+        self.assertEqual({"step": 5, "text": 'return "".join(parts)', "last_seen": 3,
+                          "reach": True},
                          digest[1])
 
     def test_lines_that_could_not_be_read_are_told_of_many_sessions_too(self):
@@ -107,7 +108,8 @@ class OutputTest(unittest.TestCase):
                       '  step 5, last seen in #3: "return \\"\\".join(parts)"\n', out)
         out = mini_agent("compare", SAMPLES / "lesson.jsonl", "--policy", "digest",
                          "--window", "1800", "--evidence", "2")[1]
-        self.assertIn('  step 5, last seen in #3, behind a handle: "return \\"\\".join(parts)"\n', out)
+        self.assertIn('  step 5, last seen in #3, behind a handle: "return \\"\\".join(parts)"\n',
+                      out)
 
     def test_prices_make_a_bill_in_every_output(self):
         """A column where there are prices only, in the table, in that of means, on the page; in
@@ -180,7 +182,8 @@ class SameBytesTest(unittest.TestCase):
             names[-1].write_text(out, encoding="utf-8")
             self.assertEqual((0, 2), (status, len(json.loads(out)["results"])))
         for form in ("--json", "--csv"):
-            self.assertEqual(mini_agent(*QUICK, form), mini_agent("compare", "--merge", *names, form))
+            self.assertEqual(mini_agent(*QUICK, form),
+                             mini_agent("compare", "--merge", *names, form))
 
     def test_shares_that_do_not_fit_are_refused(self):
         """One missing, one twice, one of another call, no share at all."""
@@ -419,7 +422,8 @@ class InterruptTest(unittest.TestCase):
         self.assertIn("this share was interrupted, it has not all of its files", err)
 
     def test_a_real_interrupt_ends_all_processes(self):
-        """One signal to a call with two jobs: JSON on standard output, status 130, no child left."""
+        """One signal to a call with two jobs: JSON on standard output, status 130,
+        no child left."""
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         (folder / "a.jsonl").write_bytes((SAMPLES / "lesson.jsonl").read_bytes())
         os.mkfifo(folder / "b.jsonl")  # its reader waits for ever
@@ -558,7 +562,8 @@ class LimitsTest(unittest.TestCase):
                 self.assertIn(f"lesson.jsonl: naive at 1800: {sentence}\n", err)
         self.assertEqual(0, mini_agent(*call, "--fail-on", "overflow")[0])
         self.assertEqual(1, mini_agent(*call, "--policy", "none", "--fail-on", "overflow")[0])
-        self.assertEqual(1, mini_agent(*call, "--policy", "clip, none", "--fail-on", "law, overflow")[0])
+        self.assertEqual(1, mini_agent(*call, "--policy", "clip, none", "--fail-on",
+                                       "law, overflow")[0])
         status, _, err = mini_agent(*call, "--policy", "naive,keep_head", "--min-recall", ".5")
         self.assertEqual((1, "mini-agent: lesson.jsonl: keep_head at 1800: far recall 0.0 is "
                           "under 0.5\n"), (status, err))
@@ -605,12 +610,14 @@ class SummaryTest(unittest.TestCase):
     def result(far, calls=20, tokens=2_000, head=100):
         rows = [{"policy": policy, "window": 1_000, "far_recall": far, "steps": 10,
                  "over_window_steps": 1, "summary_tokens": 50, "sent_tokens": 500, "recall": 1.0,
-                 "far_in_context": None, "fresh": .5, "lines": .25, "reach": .5, "cost": .5, "summary_price": .3,
+                 "far_in_context": None, "fresh": .5, "lines": .25, "reach": .5, "cost": .5,
+                 "summary_price": .3,
                  "prefix_breaks": 3.0, "law_breaks": 2} for policy in ("none", "p")]
         return {"rows": rows, "calls": calls, "tokens": tokens, "head": head}
 
     def test_each_session_weighs_the_same(self):
-        """Means, the worst tenth; summaries at their price, so that they can be added to the cost."""
+        """Means, the worst tenth; summaries at their price,
+        so that they can be added to the cost."""
         row = summarise([self.result(far / 20) for far in range(20)])[1]
         self.assertEqual(
             {"policy": "p", "sessions": 20, "far_recall": .475, "worst_tenth": .025,

@@ -164,7 +164,8 @@ class HeldTest(unittest.TestCase):
     def test_what_stands_behind_a_handle_can_be_reached(self):
         """As long as an entry shows that of a message which has the item, for which it stands."""
         held = Held(self.evidence)
-        note = Entry(user("2 messages are left out: #2-#3; read_result(handle=N)"), 1, (2, 3), "summary")
+        note = Entry(user("2 messages are left out: #2-#3; read_result(handle=N)"), 1, (2, 3),
+                     "summary")
         for entry, reach in ((note, 1), (note._replace(stands_for=(2,)), 0), (
                 note._replace(message=user("3 messages of the run log")), 0), (
                 note._replace(message=user("#" + "3" * 5_000)), 0)):

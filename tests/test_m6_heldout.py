@@ -30,7 +30,8 @@ def result(number: int, window: int = 1_000, **context: float) -> dict[str, Any]
     settings that ship cost most."""
     rows = [{"session": f"s{number}", "window": window, "policy": policy, "steps": 10,
              "far_recall": .9, "far_in_context": context.get(policy, .5),
-             "recall": .9, "fresh": .5, "lines": None, "reach": .9, "cost": .4 + .1 * (policy == SHIPPED),
+             "recall": .9, "fresh": .5, "lines": None, "reach": .9,
+             "cost": .4 + .1 * (policy == SHIPPED),
              "summary_price": .0, "summary_tokens": 0, "sent_tokens": 100, "prefix_breaks": 1.0,
              "over_window_steps": 0, "law_breaks": 0}
             for policy in ("none", *POLICIES, *GRID)]

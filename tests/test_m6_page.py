@@ -64,7 +64,8 @@ def data(text: str = "plain") -> dict[str, Any]:
     """A small comparison in which every string is `text`."""
     def row(policy: str, **values: Any) -> dict[str, Any]:
         return {"session": text, "format": text, "policy": policy, "window": 100, "steps": 2,
-                "peak_tokens": 90, "sent_tokens": 150, "summary_tokens": 0, "cost": 1.0, "summary_price": 0.0,
+                "peak_tokens": 90, "sent_tokens": 150, "summary_tokens": 0, "cost": 1.0,
+                "summary_price": 0.0,
                 "over_window_steps": 0, "far_recall": .5, "far_in_context": .5, "recall": .5,
                 "fresh": None, "lines": .5, "reach": .5, "prefix_breaks": 0.0, "compressions": {},
                 "law_breaks": 0, "facts": {text: "gone"}, **values}
@@ -115,11 +116,12 @@ class SeveralTest(unittest.TestCase):
         self.assertNotIn("details", [tag for tag, _ in Reader(render_page(data())).tags])
 
     def test_a_line_joins_what_is_worth_its_price_and_what_is_unfit_is_hollow(self) -> None:
-        """Dominated `dear` is neither; a breach of law and steps over are hollow; bounds are
-        left out."""
+        """Dominated `dear` is neither; a breach of law and steps over are hollow;
+        bounds are left out."""
         page = self.page(mean("none"), mean("cheap", cost=.3), mean("good", far_recall=.9, cost=.5),
                          mean("dear", far_recall=.8, cost=.7), mean("naive", law_breaks=1),
-                         mean("wide", far_recall=.99, over_share=.2), mean("oracle", far_recall=1.0))
+                         mean("wide", far_recall=.99, over_share=.2),
+                         mean("oracle", far_recall=1.0))
         kinds = [attrs["class"] for tag, attrs in page.tags if tag == "circle"]
         self.assertEqual(["strong dot", "strong dot", "dot", "hollow dot", "hollow dot"], kinds)
         line = next(attrs["points"] for tag, attrs in page.tags if tag == "polyline")
@@ -208,7 +210,8 @@ class MarksTest(unittest.TestCase):
         """Which of the policies a, b, c ... with these values are marked, of their cells."""
         keys = [key for key, *_ in SUMMARY_COLUMNS if key != "interval"]
         rows = [mean(**{**dict.fromkeys(keys), "policy": name, "low": 1.0, "high": 1.0, "bill": 1.0,
-                                                    made: value}) for name, value in zip("abcdef", values)]
+                                                    made: value})
+                for name, value in zip("abcdef", values)]
         cells = re.findall(r'<td class="number ?(\w*)" data-key="[^"]*">', summary_tables(rows))
         number = [key for key in keys if key != "policy"].index(made)
         return cells[number::len(keys) - 1]

@@ -14,7 +14,8 @@ from mini_agent.lab.recording import Recording
 from mini_agent.lab.replay import Trial, replay
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.sessions.base import act_of
-from mini_agent.messages import assistant, call, groups, pairing_faults, system, text_of, tool_result, user
+from mini_agent.messages import (
+    assistant, call, groups, pairing_faults, system, text_of, tool_result, user)
 from mini_agent.meter import prices
 from mini_agent.tokens import estimator
 from mini_agent.trace import line, read_trace
@@ -65,8 +66,9 @@ class BaselineTest(unittest.TestCase):
         self.assertEqual(KEYS, tuple(row))
         self.assertEqual(
             "session format policy window steps peak_tokens sent_tokens summary_tokens cost "
-            "summary_price over_window_steps far_recall far_in_context recall fresh lines reach prefix_breaks "
-            "cached_tokens answer_tokens bill compressions law_breaks facts", " ".join(KEYS))
+            "summary_price over_window_steps far_recall far_in_context recall fresh lines reach "
+            "prefix_breaks cached_tokens answer_tokens bill compressions law_breaks facts",
+            " ".join(KEYS))
 
     def test_a_step_is_a_run_of_assistant_messages(self):
         """Consecutive ones are one call of the model, and what is behind the last is none."""
@@ -205,7 +207,8 @@ class ActsTest(FolderTest):
         """A task with a stage that a reply ends and one that the model ends."""
         steps = [{"content": f"read {number}", "tool_calls": [
             {"name": "read_file", "arguments": {"path": "long_notes.txt", "start_line": number,
-                                                "end_line": number + 9}}]} for number in range(1, 9)]
+                                                "end_line": number + 9}}]}
+                 for number in range(1, 9)]
         done = {"content": "so far", "tool_calls": [
             {"name": "stage_done", "arguments": {"name": "second"}}]}
         return self.write_task(policy="stages", window=60_000, replies=[
@@ -251,7 +254,8 @@ class ActsTest(FolderTest):
 
     def test_a_trace_that_was_mended_has_lost_its_places(self) -> None:
         """Where messages were made up, nobody knows before which one something was done."""
-        said = [{"role": "user", "content": "u"}, {"role": "assistant", "content": "", "tool_calls": [
+        said = [{"role": "user", "content": "u"},
+                {"role": "assistant", "content": "", "tool_calls": [
             {"id": "c", "name": "t", "arguments": {}}]}, {"role": "user", "content": "v"}]
         records = [*({"type": "message", "step": 0, "message": message} for message in said),
                    {"type": "event", "event": "stage", "payload": {"step": 0, "name": "one"}}]
@@ -302,7 +306,8 @@ class CountTest(unittest.TestCase):
             self.assertEqual(over, rows_of(session, window)["none"][0]["over_window_steps"])
 
     def test_a_run_that_would_have_ended_is_over_though_it_is_below_the_window(self):
-        """Where a policy keeps a tenth free for the answer, what nobody can move may not fill it."""
+        """Where a policy keeps a tenth free for the answer,
+        what nobody can move may not fill it."""
         session = Recording("s", "f", [system("s"), user("word " * 15_200), assistant("done")],
                             estimator("chars4"))
         row, (moment,) = rows_of(session, 20_000, "two_layer")["two_layer"]

@@ -25,7 +25,8 @@ def result(number: int, window: int = 1_000, **far: float) -> dict[str, Any]:
     """A session with this far recall under some policies, .5 under the others."""
     rows = [{"session": f"s{number}", "window": window, "policy": policy, "steps": 10,
              "far_recall": far.get(policy, .5), "far_in_context": far.get(policy, .5) - .1,
-             "recall": .9, "fresh": .5, "lines": None, "reach": .9, "cost": .4 + .1 * (policy in KNOWN),
+             "recall": .9, "fresh": .5, "lines": None, "reach": .9,
+             "cost": .4 + .1 * (policy in KNOWN),
              "summary_price": .2 * (policy == "tail_summary"), "summary_tokens": 0,
              "sent_tokens": 100, "prefix_breaks": 1.0, "over_window_steps": 0,
              "law_breaks": 0}
@@ -96,7 +97,8 @@ class LabelsTest(unittest.TestCase):
         """Labels of the first of so many dots of chance."""
         chance = random.Random(seed)
         points = [Point(chance.uniform(0, 340), chance.uniform(0, 380)) for _ in range(dots)]
-        return placed([(chance.choice(KNOWN), dot) for dot in points[:names]], points, 340, 380), points
+        named = [(chance.choice(KNOWN), dot) for dot in points[:names]]
+        return placed(named, points, 340, 380), points
 
     def test_no_name_lies_on_another_on_a_dot_or_on_a_line(self) -> None:
         """A dozen names among thirty dots, all within the panel, the same each time."""
@@ -126,7 +128,8 @@ class LabelsTest(unittest.TestCase):
     def test_policies_with_one_dot_share_a_label(self) -> None:
         """Two of them are named, the others counted."""
         for best, expected in (({"clip": .9, "naive": .9}, "naive, clip"),
-                               ({name: .9 for name in KNOWN[:9]}, f"{KNOWN[0]}, {KNOWN[1]} and 7 more")):
+                               ({name: .9 for name in KNOWN[:9]},
+                                f"{KNOWN[0]}, {KNOWN[1]} and 7 more")):
             root = ElementTree.fromstring(frontier_svg(Study([result(0, **best)])))
             names = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
             self.assertIn(expected, names)

@@ -13,8 +13,8 @@ from tests.labs import SAMPLES, mini_agent
 def row(policy: str, far: float | None, cost: float | None, **more: Any) -> dict[str, Any]:
     """A row of one session."""
     return {"session": "s", "window": 900, "policy": policy, "steps": 10, "far_recall": far,
-            "far_in_context": far, "recall": .9, "cost": cost, "summary_price": 0, "peak_tokens": 800,
-            "over_window_steps": 0, "law_breaks": 0, **more}
+            "far_in_context": far, "recall": .9, "cost": cost, "summary_price": 0,
+            "peak_tokens": 800, "over_window_steps": 0, "law_breaks": 0, **more}
 
 
 def advised(*rows: dict[str, Any], unsound: frozenset[str] = frozenset()) -> Verdict:
@@ -58,7 +58,8 @@ class VerdictTest(unittest.TestCase):
         found = advised(row("a", .0, .5), row("b", .0, .4))
         self.assertEqual((None, "No policy here keeps anything of what is used again from far "
                                 "back; try a larger window."), (found.take, found.instead))
-        self.assertEqual(f"without compression 4 of 10 steps would not have fitted. {found.instead}",
+        self.assertEqual("without compression 4 of 10 steps would not have fitted. "
+                         f"{found.instead}",
                          found.said())
         self.assertEqual("a", self.taken(row("a", .0, .5, far_in_context=.1), row("b", .0, .4)))
 
@@ -128,13 +129,15 @@ class VerdictTest(unittest.TestCase):
             found, = verdicts((), [row("a", .9, .5, **means([.9, .8, .95, .5])), row(
                 "b", .8, .6, **means(theirs)), row("c", .7, .3, **means([.1, .1, .1, .1]))], set())
             self.assertIn(f"Session by session its far recall differs from that of *b* by {said} "
-                          "It keeps the least in *<b>*, 0.500. The cheapest", found.said("*{}*".format))
+                          "It keeps the least in *<b>*, 0.500. The cheapest",
+                          found.said("*{}*".format))
 
     def test_one_that_nothing_else_comes_up_to_is_held_against_what_may_not_be_taken(self) -> None:
         """A policy in use that does not fit is what its user compares with; a bound is none."""
         def means(each: list[float], **more: Any) -> dict[str, Any]:
             return {"sessions": 2, "low": .8, "high": .95, "over_share": 0, "each": each, **more}
-        found, = verdicts((), [row("none", .1, 1, **means([.1, .1])), row("a", .9, .5, **means([.9, .9])),
+        found, = verdicts((), [row("none", .1, 1, **means([.1, .1])),
+                               row("a", .9, .5, **means([.9, .9])),
                                row("b", .8, .6, **means([.8, .7], over_share=.2))], set())
         self.assertIn("from that of b by +0.150 (+0.100 to +0.200), higher in 2 of 2", found.said())
 
@@ -148,8 +151,8 @@ class VerdictTest(unittest.TestCase):
     def test_with_prices_the_bill_decides(self) -> None:
         """In place of the relative cost, which takes a cached token for a tenth of any."""
         found = advised(row("a", .9, .5, bill=2.0), row("b", .9, .8, bill=1.5))
-        self.assertEqual("Take b: it keeps the most of what is used again, far recall 0.900, 0.900 in "
-                         "context, at a bill of 1.5000.", found.said().partition("fitted. ")[2])
+        self.assertEqual("Take b: it keeps the most of what is used again, far recall 0.900, 0.900 "
+                         "in context, at a bill of 1.5000.", found.said().partition("fitted. ")[2])
 
     def test_without_evidence_nothing_is_said_of_it(self) -> None:
         """`--no-evidence` measures none; that is not too little."""

@@ -50,7 +50,8 @@ class WhyTest(unittest.TestCase):
                       "first sent at step 1\n", out)
         self.assertRegex(out, r"step \d+ +not there, behind a handle: tool_result_clipping "
                               r"\(seq \d+, threshold, \d+ -> \d+ tokens\)\n")
-        self.assertRegex(out, r"now +the model can see it; (read_result\(handle=3\) gives it back; )?"
+        self.assertRegex(out,
+                         r"now +the model can see it; (read_result\(handle=3\) gives it back; )?"
                               r"message #19 of the log has it\n")
 
     def test_of_parallel_calls_it_names_the_one_that_was_answered(self):
@@ -149,7 +150,8 @@ class WhyTest(unittest.TestCase):
         """The second session of another agent's file has a number too, and no parent."""
         child = "212 of 4380 requests failed"
         out = mini_agent("why", ROOT / "traces" / "reference" / "m4-trace.jsonl", child)[1]
-        self.assertRegex(out, r"\n  above +read_child\(child=1, message=\d+\) gives it to the parent\n")
+        self.assertRegex(out,
+                         r"\n  above +read_child\(child=1, message=\d+\) gives it to the parent\n")
         out = mini_agent("why", VALID / "responses_calls.jsonl", "b.py")[1]
         self.assertIn("responses_calls.jsonl#2: 'b.py'\n  entered   message #1, user, ", out)
         self.assertNotIn("above", out)
@@ -173,10 +175,12 @@ class WhyTest(unittest.TestCase):
         trace.write_text("".join(map(line, records)), encoding="utf-8")
         out = mini_agent("why", trace, "the fact")[1]
         self.assertEqual(["  step 1         verbatim in #2",
-                          f"  since then     gone: s (seq {len(records) - 1}, manual, 9 -> 5 tokens)",
+                          f"  since then     gone: s (seq {len(records) - 1}, manual, "
+                          "9 -> 5 tokens)",
                           "  now       the window shows no way back; message #2 of the log has it"],
                          out.splitlines()[-3:])
-        self.assertEqual([True, False], [seen["sent"] for seen in self.why(trace, "the fact")["seen"]])
+        self.assertEqual([True, False],
+                         [seen["sent"] for seen in self.why(trace, "the fact")["seen"]])
         self.assertEqual(2, len(mini_agent("show", trace, "--json")[1].splitlines()))
 
     def test_what_was_put_back_is_attached_and_no_summary(self):
@@ -190,9 +194,10 @@ class WhyTest(unittest.TestCase):
                  "how": "summary"},
                 {"at": 2, "message": user("a.txt: the fact"), "tokens": 1, "stands_for": [],
                  "how": "attached"}]}}
-        found = explain("the fact", [Taken(0, 2, arrived[:2], []), Taken(1, 3, arrived[2:], [made])],
-                        history)
-        self.assertEqual(["step 1         only in what was attached: s (seq 7, threshold, 9 -> 5 tokens)",
+        found = explain("the fact",
+                        [Taken(0, 2, arrived[:2], []), Taken(1, 3, arrived[2:], [made])], history)
+        self.assertEqual(["step 1         only in what was attached: s (seq 7, threshold, "
+                          "9 -> 5 tokens)",
                           "now       the model can see it; message #1 of the log has it"],
                          list(why_lines(found))[-2:])
 
@@ -217,12 +222,15 @@ class WhyTest(unittest.TestCase):
 
     def test_words_that_stand_there_in_another_spelling_are_named(self):
         """Capitals, blanks, a broken line, the JSON in which `show` prints a call."""
-        history = [user("go"), assistant("", [call("a", "read", {"path": 'say "hi".txt', "end": 7})]),
+        history = [user("go"),
+                   assistant("", [call("a", "read", {"path": 'say "hi".txt', "end": 7})]),
                    tool_result("a", "read", "The Code\nis (x+y)*2,\n用户登\n录失败")]
-        for text, nearly in (("the code is", {"message": 2, "where": "text", "words": "The Code\nis"}),
+        for text, nearly in (("the code is",
+                              {"message": 2, "where": "text", "words": "The Code\nis"}),
                              ("(X + Y) * 2", {"message": 2, "where": "text", "words": "(x+y)*2"}),
                              ("用户登录", {"message": 2, "where": "text", "words": "用户登\n录"}),
-                             (r'read {"path": "say \"hi\".txt"', {"message": 1, "where": "call", "words": ""})):
+                             (r'read {"path": "say \"hi\".txt"',
+                              {"message": 1, "where": "call", "words": ""})):
             with self.subTest(text):
                 found = explain(text, [], history)
                 self.assertEqual(([], [nearly]), (found["entered"], found["nearly"]))
@@ -249,7 +257,8 @@ class WhyTest(unittest.TestCase):
             self.assertEqual(marks, self.why(path, first)["host"])
             self.assertIn("compressed its own context before step 3, 4, which is not replayed",
                           mini_agent("why", path, first)[1])
-            self.assertEqual(marks, [int(row[:4]) for row in mini_agent("show", path)[1].splitlines()
+            self.assertEqual(marks,
+                             [int(row[:4]) for row in mini_agent("show", path)[1].splitlines()
                                      if "the recorded agent compressed its own" in row])
         self.assertEqual([], self.why(log, first, "--policy", "clip")["host"])
 
@@ -279,10 +288,12 @@ class ShowTest(unittest.TestCase):
     """`show TRACE --step N --diff`."""
 
     def test_a_message_is_shown_as_it_was_said(self):
-        """Whatever was sent of it: one that was aged before its first request, a call, a child's."""
+        """Whatever was sent of it: one that was aged before its first request, a call,
+        a child's."""
         said = read_trace(REFERENCE).messages()
         status, out, _ = mini_agent("show", REFERENCE, "--message", "3")
-        self.assertEqual((0, f"m3-trace.jsonl #3 tool read_file, {len(said[3]['content'])} characters",
+        self.assertEqual((0, f"m3-trace.jsonl #3 tool read_file, {len(said[3]['content'])} "
+                          "characters",
                           said[3]["content"].splitlines()),
                          (status, out.splitlines()[0],
                           [row[4:] for row in out.splitlines()[1:]]))
@@ -313,8 +324,10 @@ class ShowTest(unittest.TestCase):
                     ("model_retry", {"status": 503, "attempt": 1, "wait": 1}),
                     ("settings", {"learned_window": 6000}), ("settings", {"policy": "clip"}),
                     ("compression_skipped", {"strategy": "s", "reason": "no_gain"}),
-                    ("compression_skipped", {"strategy": "s", "reason": "failed", "detail": "no\ntext"}),
-                    ("compression_skipped", {"strategy": "s", "reason": "breaker_open", "failures": 3}),
+                    ("compression_skipped",
+                     {"strategy": "s", "reason": "failed", "detail": "no\ntext"}),
+                    ("compression_skipped",
+                     {"strategy": "s", "reason": "breaker_open", "failures": 3}),
                     ("undo", {"seq": 4}), ("stage", {"name": "one"})) if step else ():
                 tracer.event(name, step=step, **payload)
         tracer.event("resume", step=4)
@@ -354,7 +367,8 @@ class ShowTest(unittest.TestCase):
         (_, steps, _), = steps_at(str(REFERENCE))
         self.assertEqual([(taken.step, view.tokens, view.messages())
                           for taken, view in views(steps)],
-                         [(one["step"], one["tokens"], [entry["message"] for entry in one["entries"]])
+                         [(one["step"], one["tokens"],
+                           [entry["message"] for entry in one["entries"]])
                           for one in told])
         changes = list(read_trace(REFERENCE).events("context_compression"))
         self.assertEqual(changes, [change for one in told for change in one["changes"]])

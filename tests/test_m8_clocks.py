@@ -93,7 +93,8 @@ class TimeLeftTest(unittest.TestCase):
                 line(draw.choice((0, 1, 500, 1_000, 2_000)))
             line.end()
             for told in filter(str.strip, stream.getvalue().split("\r")):
-                self.assertRegex(told, r"\A *(\d\d?|100) %, (\d+ h )?(\d+ min ?)?(\d\d? s)? ?left *\Z")
+                self.assertRegex(told,
+                                 r"\A *(\d\d?|100) %, (\d+ h )?(\d+ min ?)?(\d\d? s)? ?left *\Z")
 
     def test_long_times_are_told_in_hours(self) -> None:
         """A day of work is no 1,440 minutes."""

@@ -36,7 +36,8 @@ NOUNS = ("byte call character command compression file finding item job line mes
          "request session step time token").split()
 PLURALS = "children entries facts hits matches policies results samples summaries".split()
 NEVER_ONE = {  # large enough (three summaries in a row), or a form that is fixed
-    "errors.py", "lint.py", "lab/sessions/fields.py", "data_uris.py", "chat/narrator.py", "lab/happened.py"}
+    "errors.py", "lint.py", "lab/sessions/fields.py", "data_uris.py", "chat/narrator.py",
+    "lab/happened.py"}
 
 
 class CountsTest(unittest.TestCase):
@@ -59,7 +60,8 @@ class CountsTest(unittest.TestCase):
                 parts = node.values if isinstance(node, ast.JoinedStr) else []
                 found += [(path.relative_to(ROOT / "mini_agent").as_posix(), ast.unparse(node))
                           for number, said in zip(parts, parts[1:])
-                          if isinstance(number, ast.FormattedValue) and isinstance(said, ast.Constant)
+                          if isinstance(number, ast.FormattedValue)
+                          and isinstance(said, ast.Constant)
                           and before_plural.match(said.value)]
         self.assertLessEqual(NEVER_ONE, {name for name, _ in found}, "so that it can fail")
         self.assertEqual([], [where for where in found if where[0] not in NEVER_ONE])
@@ -70,7 +72,8 @@ class RowsTest(unittest.TestCase):
 
     def test_a_row_is_broken_at_a_blank_and_goes_on_indented(self) -> None:
         """Also beside a Chinese character; what fits, and what goes into a pipe, stays as it is."""
-        self.assertEqual(["  one two", "    three", "    four"], list(hung("  one two three four", 12)))
+        self.assertEqual(["  one two", "    three", "    four"],
+                         list(hung("  one two three four", 12)))
         self.assertEqual(["ab cd"], list(hung("ab cd", 5)))
         self.assertEqual(["ab", "    cd"], list(hung("ab cd", 4)))
         self.assertEqual(["事实 一二", "  三四"], list(hung("事实 一二三四", 9, 2)))
@@ -79,7 +82,8 @@ class RowsTest(unittest.TestCase):
     def test_a_word_without_room_stays_whole(self) -> None:
         """So that a path can be copied."""
         path = "traces/" + "x" * 30
-        self.assertEqual(["see", f"    {path}:", "    broken"], list(hung(f"see {path}: broken", 20)))
+        self.assertEqual(["see", f"    {path}:", "    broken"],
+                         list(hung(f"see {path}: broken", 20)))
 
     def test_no_line_is_wider_and_no_word_is_lost(self) -> None:
         """On random rows."""
@@ -101,7 +105,7 @@ class RowsTest(unittest.TestCase):
         """However many the environment says that there are."""
         with mock.patch.dict(os.environ, {"COLUMNS": "99"}):
             self.assertEqual((99, None), (columns_of(Terminal()), columns_of(io.StringIO())))
-        with mock.patch.dict(os.environ, {"COLUMNS": "9" * 20}):  # a bar of so many fills the memory
+        with mock.patch.dict(os.environ, {"COLUMNS": "9" * 20}):  # such a bar fills the memory
             self.assertEqual(1_000, columns_of(Terminal()))
 
 
@@ -122,7 +126,8 @@ class TableTest(unittest.TestCase):
 
     def test_a_terminal_leaves_out_what_weighs_least(self) -> None:
         """And cuts a long name; at the columns that it needs nothing is left out."""
-        for columns, left in ((FIRST + 18, []), (FIRST + 17, ["cost"]), (FIRST + 10, ["cost", "done"]),
+        for columns, left in ((FIRST + 18, []), (FIRST + 17, ["cost"]),
+                              (FIRST + 10, ["cost", "done"]),
                               (10, ["policy", "far", "cost", "done"])):
             with self.subTest(columns):
                 made = self.table(columns)
@@ -141,7 +146,8 @@ class TableTest(unittest.TestCase):
 
     def test_all_blocks_have_the_same_columns(self) -> None:
         """Those for which the widest has room."""
-        made = Table(HEAD, HEAD, {"a": [("x", "1", "1", "1")], "b": [("x", "1", "1" * 60, "1")]}, 40)
+        made = Table(HEAD, HEAD, {"a": [("x", "1", "1", "1")], "b": [("x", "1", "1" * 60, "1")]},
+                     40)
         self.assertEqual(["a  far", "x    1"], list(made.lines("a")))
 
 
@@ -158,7 +164,8 @@ class TerminalTest(unittest.TestCase):
 
         leader, follower = pty.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        environ = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
+        environ = {key: value for key, value in os.environ.items()
+                   if key not in ("COLUMNS", "LINES")}
         with subprocess.Popen([sys.executable, *arguments], cwd=ROOT,
                               stdin=follower, stdout=follower, stderr=follower,
                               env=environ) as process:
@@ -195,14 +202,16 @@ class TerminalTest(unittest.TestCase):
                  "--policy", "naive,clip", "--fact", "AssertionError"),
                 ("show", "traces/reference/m4-trace.jsonl"),
                 ("why", "traces/reference/m4-trace.jsonl", "212 of 4380"),
-                ("policies", "two_layer"), ("tokens", "README.md", *["scripts/drive_m3_paths.py"] * 2),
+                ("policies", "two_layer"),
+                ("tokens", "README.md", *["scripts/drive_m3_paths.py"] * 2),
                 ("check", str(self.broken()))):
             with self.subTest(arguments):
                 status = int(arguments[0] == "check")
                 plain = self.shown("-m", "mini_agent", *arguments, "--plain", status=status)
                 self.assertEqual(command("-m", "mini_agent", *arguments).stdout.splitlines(), plain)
                 if arguments[0] != "tokens":
-                    self.assertNotEqual(plain, self.shown("-m", "mini_agent", *arguments, status=status))
+                    self.assertNotEqual(plain,
+                                        self.shown("-m", "mini_agent", *arguments, status=status))
 
     def broken(self) -> Path:
         """A log with a finding whose row is long."""
@@ -210,7 +219,8 @@ class TerminalTest(unittest.TestCase):
                     "log of another agent.jsonl")
         path.write_text("".join(json.dumps(one) + "\n" for one in (
             {"role": "user", "content": "x"},
-            {"role": "tool", "tool_call_id": "a call that nobody has made", "content": "y"})), "utf-8")
+            {"role": "tool", "tool_call_id": "a call that nobody has made", "content": "y"})),
+                        "utf-8")
         return path
 
     def test_no_line_of_the_evidence_is_wider(self) -> None:
@@ -230,7 +240,8 @@ class TerminalTest(unittest.TestCase):
             with self.subTest(script, more=more):
                 done = command(f"scripts/{script}.py", *more, "--traces", folder)
                 self.assertEqual(0, done.returncode, done.stderr)
-                self.assertEqual([], [line for line in done.stdout.splitlines() if width(line) > 80])
+                self.assertEqual([],
+                                 [line for line in done.stdout.splitlines() if width(line) > 80])
 
     def test_the_columns_that_decide_are_there(self) -> None:
         """And the others are named."""
@@ -238,7 +249,8 @@ class TerminalTest(unittest.TestCase):
                            "--window", "1800", "--policy", "clip_errors_summary")
         self.assertEqual(["window", "1800", "far", "in", "context", "cost", "summary", "peak",
                           "over", "breaks", "laws"], lines[2].split())
-        self.assertIn("(a file or a pipe also gets: recall, fresh, lines, reach, sent, compressions)",
+        self.assertIn("(a file or a pipe also gets: recall, fresh, lines, "
+                      "reach, sent, compressions)",
                       lines)
 
 

@@ -79,7 +79,8 @@ class WholeTest(FolderTest):
         self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
 
     def test_no_other_code_writes_a_whole_file(self) -> None:
-        """Of package and scripts; what is listed writes streams, throw-away files or by descriptor."""
+        """Of package and scripts; what is listed writes streams, throw-away files or by
+        descriptor."""
         allowed = {"disk.py", "hostile.py", "child.py", "test_browser.py", "webdriver.py",
                    "drive_m2.py", "count_tokens.py", "parts.py", "judge.py"}
         for folder in ("mini_agent", "scripts"):
@@ -151,7 +152,8 @@ class FullAnywhereTest(FolderTest):
                     status, out, said = called(*words, "--trace", trace, "--json", "--workspace",
                                                self.folder)
                     self.assertEqual((1, 1), (status, said.count("\n")), said)
-                    self.assertIn("the trace cannot be written any more (File too large); free", said)
+                    self.assertIn("the trace cannot be written any more (File too large); free",
+                                  said)
                     if out:
                         self.assertEqual("trace_failed", json.loads(out)["reason"])
                     self.assertTrue(out or words[0] == "chat")
@@ -283,7 +285,8 @@ class NowhereTest(FolderTest):
         (self.folder / "file").write_text("", encoding="utf-8")
         before = sorted(os.listdir(self.folder))
         for place, why in ((f"{self.folder}/file", "Not a directory"),
-                           ("/proc", "No such file or directory"), ("/dev/null/x", "Not a directory")):
+                           ("/proc", "No such file or directory"),
+                           ("/dev/null/x", "Not a directory")):
             for arguments in (("run", task, "--trace"), ("convert", str(REFERENCE), "--trace"),
                               ("chat", "hello", "--script", task, "--trace"),
                               ("compare", task, "--policy", "published", "--html")):
@@ -298,7 +301,8 @@ class NowhereTest(FolderTest):
         """A file stands in its place: what would have gone stays, as long as there is room."""
         (self.folder / "t.d").write_text("in the way", encoding="utf-8")
         (self.folder / "big.txt").write_text("a line of this text\n" * 600, encoding="utf-8")
-        for policy, ending in (("two_layer", r"\A\Z"), ("recall", r"\Amini-agent: overflow: .*\n\Z")):
+        for policy, ending in (("two_layer", r"\A\Z"),
+                               ("recall", r"\Amini-agent: overflow: .*\n\Z")):
             task = self.write_task(window=13_500, policy=policy, replies=[*[{"tool_calls": [{
                 "name": "read_file", "arguments": {"path": "big.txt"}}]}] * 4, {"content": "done"}])
             status, said = said_by("run", str(task), "--workspace", str(self.folder), "--trace",

@@ -31,7 +31,8 @@ from tests.test_m5_session import places_in
 REFERENCE = ROOT / "traces" / "reference" / "m3-trace.jsonl"
 DAMAGES = 150
 STRANGE = ("\0" * 50, "\ufeff", "\r\n", "\u202eabc\u2066", "a\u200bb\u200d", "\ud800", "\udfff x",
-           "\x1b]0;title\x07", "\x9b31m", "\u2028", *(chr((plane << 16) + 0x1234) for plane in range(17)),
+           "\x1b]0;title\x07", "\x9b31m", "\u2028",
+           *(chr((plane << 16) + 0x1234) for plane in range(17)),
            *(chr((plane << 16) + 0xFFFF) for plane in range(17)))
 
 
@@ -81,7 +82,8 @@ class CutTest(FolderTest):
             at = draw.randrange(len(whole))
             records = [*whole[:at], copy.deepcopy(whole[at]), *whole[at + 1:]]
             holder, key = draw.choice(list(places_in(records[at])))
-            holder[key] = draw.choice([None, -1, 10**30, "", "x", [], {}, [0], {"a": []}, True, 0.5])
+            holder[key] = draw.choice([None, -1, 10**30, "", "x", [], {}, [0], {"a": []},
+                                       True, 0.5])
             path.write_text("".join(map(line, records)), encoding="utf-8")
             with self.subTest(number=number, at=at, key=key, value=holder[key]):
                 for look in looks(path):
@@ -146,7 +148,8 @@ class FullDiskTest(FolderTest):
             done = mini_agent(*arguments, "/dev/full")
             with self.subTest(arguments[0]):
                 self.assertIn(done.returncode, (1, 2), done.stderr)
-                self.assertRegex(done.stderr, r"\Amini-agent: (trace_failed: )?/dev/full: .*No space left.*\n\Z")
+                self.assertRegex(done.stderr,
+                                 r"\Amini-agent: (trace_failed: )?/dev/full: .*No space left.*\n\Z")
 
 
 class StrangeTextTest(FolderTest):
@@ -232,8 +235,8 @@ class JsonTest(FolderTest):
     def test_a_task_file_that_is_no_plain_json_is_one_line(self) -> None:
         """Nesting, digits, encodings, NULs: each with its file, and no traceback."""
         path = self.folder / "t.json"
-        deep = '{"system": "s", "task": "t", "replies": [{"content": "c", "tool_calls": [{"name": ' \
-               '"n", "arguments": {"a": %s}}]}]}'
+        deep = '{"system": "s", "task": "t", "replies": [{"content": "c", "tool_calls": [' \
+               '{"name": "n", "arguments": {"a": %s}}]}]}'
         for raw in (b"[" * 10_000, b'{"a":' * 10_000 + b"1" + b"}" * 10_000, b"\0" * 5000, b"",
                     '{"system": "é"}'.encode("latin-1"), '{"system": "a"}'.encode("utf-16"),
                     (deep % ("[" * 900 + "]" * 900)).encode(), (deep % ("9" * 10_000)).encode(),

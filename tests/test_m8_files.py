@@ -118,7 +118,8 @@ class TypedTest(FolderTest):
                            (b"a \\\r\nb\r\n", "a \nb"), (b'"""\r\na\r\nb\r\n"""\r\n', "a\nb"),
                            (b"\xff\xfe x\n", "\ufffd\ufffd x"), (b"h\xe9llo\n", "h\ufffdllo"),
                            (b"he\0llo\n", "he\0llo"), (b"a\rb\n", "a\rb"),
-                           (b"\xed\xa0\x80\n", "\ufffd\ufffd\ufffd"), (b"\0" * 70_000, "\0" * 70_000),
+                           (b"\xed\xa0\x80\n", "\ufffd\ufffd\ufffd"),
+                           (b"\0" * 70_000, "\0" * 70_000),
                            ("\u202e数据\u200b\U0010ffff\n".encode(), "\u202e数据\u200b\U0010ffff")):
             with self.subTest(raw=raw[:20]):
                 self.assertEqual([meant], self.said(raw))
@@ -128,7 +129,8 @@ class TypedTest(FolderTest):
         for environment in ({"PYTHONIOENCODING": "utf-8:strict"},
                             {"PYTHONIOENCODING": "", "LC_ALL": "C"}):
             with self.subTest(environment):
-                self.assertEqual(["h\u00e9llo \ufffd"], self.said(b"h\xc3\xa9llo \xff\n", **environment))
+                self.assertEqual(["h\u00e9llo \ufffd"],
+                                 self.said(b"h\xc3\xa9llo \xff\n", **environment))
 
     def test_a_line_of_10_mb_is_a_message(self) -> None:
         """In a new session, and in one that is gone on with, which reads it back."""

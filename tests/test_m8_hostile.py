@@ -13,7 +13,8 @@ from mini_agent.models.faults import shown
 
 # a lone surrogate, a colour, a bar drawn over itself, a mark of direction, a variant, markup
 TEXT = "a\ud800\x1b[31m<b>\x1b[0m\tc\n10 %\r20 %\u202e\u2800\x07"
-PIECES = [*TEXT, "\x1b[31m", "\x1b]0;title\x07", "\x9b", "\b", "\x00", "中\u3000", "\ufe0f", "\u200b"]
+PIECES = [*TEXT, "\x1b[31m", "\x1b]0;title\x07", "\x9b", "\b", "\x00", "中\u3000", "\ufe0f",
+          "\u200b"]
 
 
 class HostileTextTest(unittest.TestCase):

@@ -75,7 +75,8 @@ class MakeTest(FolderTest):
 
     def test_the_watch_ends_with_ctrl_c(self) -> None:
         """With a word and status 0, so that make has nothing to complain of."""
-        with subprocess.Popen(["make", "watch-m3", f"PYTHON={sys.executable}"], cwd=ROOT, env=outermost(),
+        with subprocess.Popen(["make", "watch-m3", f"PYTHON={sys.executable}"], cwd=ROOT,
+                              env=outermost(),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
                               start_new_session=True, preexec_fn=listening) as process:
             assert process.stdout is not None

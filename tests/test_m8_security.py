@@ -147,7 +147,8 @@ class ArgumentTest(FolderTest):
 
     def test_a_thousand_calls_of_one_reply_have_a_thousand_results(self) -> None:
         """Each in its place, and the run goes on."""
-        calls = [{"name": "read_file", "arguments": {"path": f"{number}"}} for number in range(1000)]
+        calls = [{"name": "read_file", "arguments": {"path": f"{number}"}}
+                 for number in range(1000)]
         outcome, records = self.run_task(replies=[{"tool_calls": calls}, {"content": "done"}])
         self.assertTrue(outcome.done)
         asked = [told["id"] for told in payloads(records, "tool_call")]
@@ -343,7 +344,8 @@ class TerminalTest(FolderTest):
 
     def test_a_name_that_no_terminal_may_see_is_escaped_in_the_csv(self) -> None:
         """And one that is no UTF-8 is there once, with a mark in place of its bytes."""
-        for name, said in (("a\x1b[31m\nb.json", "a\\x1b[31m\\nb.json"), ("\udcff.json", "\ufffd.json")):
+        for name, said in (("a\x1b[31m\nb.json", "a\\x1b[31m\\nb.json"),
+                           ("\udcff.json", "\ufffd.json")):
             path = self.folder / name
             self.write_task(replies=[{"content": "done"}]).rename(path)
             rows = called("compare", path, "--policy", "clip", "--csv")[1].splitlines()[1:]
@@ -357,7 +359,8 @@ class TerminalTest(FolderTest):
                 *[{"tool_calls": [{"name": "read_file", "arguments": {"path": "big.txt"}}]}] * 3,
                 {"content": "done"}])
             trace = self.folder / policy / "deeper" / "t.jsonl"
-            subprocess.run([sys.executable, "-c", "import os, sys; os.umask(0); from mini_agent.cli "
+            subprocess.run([sys.executable, "-c",
+                            "import os, sys; os.umask(0); from mini_agent.cli "
                             "import main; main(sys.argv[1:])", "run", str(path), "--trace",
                             str(trace), "--workspace", str(self.folder)], cwd=ROOT, check=True,
                            capture_output=True)
@@ -403,7 +406,8 @@ class StreamTest(FolderTest):
                           ("chat", "hello", "--workspace", "x" * 5000, "--script", "y")):
             done = mini_agent(*arguments)
             with self.subTest(arguments[0]):
-                self.assertEqual((2, 1), (done.returncode, done.stderr.count("\n")), done.stderr[-300:])
+                self.assertEqual((2, 1), (done.returncode, done.stderr.count("\n")),
+                                 done.stderr[-300:])
 
 
 if __name__ == "__main__":

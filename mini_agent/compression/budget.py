@@ -83,7 +83,8 @@ def make_budget(window: int | None, *, trigger: str | int | None = None,
         raise UsageError(f"a window of {number_of(window, 'token')} holds nothing", place="window",
                          value=window, remedy="give a positive number of tokens")
     if scale and reserve >= FULL_WINDOW:
-        raise UsageError(f"a reserve of {reserve} of {number_of(FULL_WINDOW, 'token')} leaves nothing",
+        raise UsageError(f"a reserve of {reserve} of {number_of(FULL_WINDOW, 'token')} "
+                         "leaves nothing",
                          place="reserve", value=reserve, remedy="reserve less")
     share = Budget(window, scale=scale).scaled
     hard = window - share(reserve)

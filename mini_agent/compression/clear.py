@@ -56,7 +56,8 @@ class ToolResultClearing:
     def _old(self, view: View, scene: Scene) -> Iterator[int]:
         """View indexes of the results that may go and are larger than a placeholder that tells
         of no other call, oldest first."""
-        stop, way_back = min(last_answer(view), newest_results(view, self.keep)), scene.way_back_bare
+        stop = min(last_answer(view), newest_results(view, self.keep))
+        way_back = scene.way_back_bare
         for at, entry in results(view, scene, stop):
             spared = entry.message["name"] in self.exempt or (
                 self.keep_errors and entry.message.get("error"))

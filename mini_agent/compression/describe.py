@@ -50,7 +50,8 @@ def policy_lines(policy: Policy) -> Iterator[str]:
 def parts_of_a_policy() -> Iterator[dict[str, Any]]:
     """What a policy file can be made of: the settings of its own, then each strategy with what
     it does, its settings as JSON has them, and what a setting may be where that is a choice."""
-    yield {"strategy": "", "about": "a policy file has a name and a ladder of strategies; if wanted:",
+    yield {"strategy": "",
+           "about": "a policy file has a name and a ladder of strategies; if wanted:",
            "settings": {name: getattr(Policy, name) for name in ABOUT}, "choices": {}}
     for name, made in STRATEGIES.items():
         yield {"strategy": name, "about": (made.__doc__ or "").splitlines()[0],

@@ -210,8 +210,8 @@ def middle_note(indexes: Sequence[int], scene: Scene) -> str:
 def store_note(indexes: Sequence[int], scene: Scene) -> str:
     """The handles of what went to the store, and how it is found again."""
     search = scene.texts("store_search") if "recall" in scene.tools else ""
-    return scene.texts("to_the_store", count=len(indexes), spans=handle_ranges(indexes), search=search,
-                       way_back=_way_back(scene))
+    return scene.texts("to_the_store", count=len(indexes), spans=handle_ranges(indexes),
+                       search=search, way_back=_way_back(scene))
 
 
 def _way_back(scene: Scene) -> str:

@@ -113,6 +113,7 @@ class ResultOffload:
 
 
 def head_of(text: str, limit: int) -> tuple[str, bool]:
-    """(what fits in `limit` characters, in whole lines where the first one does; whether it does)."""
+    """(what fits in `limit` characters, in whole lines where the first one does;
+    whether it does)."""
     end = text.rfind("\n", 0, limit + 1)
     return (text[:end], True) if end > 0 else (text[:limit], False)

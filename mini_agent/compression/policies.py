@@ -35,8 +35,8 @@ from .summarise import RollingSummary, SegmentedSummary, StageSummary
 
 STRATEGIES: dict[str, type[Strategy]] = {made.name: made for made in (
     SlidingWindow, ToolResultAging, ToolResultClipping, ToolResultClearing, ResultOffload, Recall,
-    InputBudget, RollingSummary, SegmentedSummary, StageSummary, FullSummary, HandoffNote, HandoffForm,
-    HandoffFive, ContextReset, HardCollapse, StateCard, Admission,
+    InputBudget, RollingSummary, SegmentedSummary, StageSummary, FullSummary, HandoffNote,
+    HandoffForm, HandoffFive, ContextReset, HardCollapse, StateCard, Admission,
     CoverageDigest)}
 
 SCHEMA = object_of({  # triggers are of two kinds, which `tokens_at` knows
@@ -132,7 +132,8 @@ def read_policy(path: Path) -> Policy:
 def from_data(data: Mapping[str, Any], place: str) -> Policy:
     """A policy that is in no catalogue; a trace has its data, so that it can be made again."""
     if wrong := first_fault(SCHEMA, data, Texts()):
-        raise UsageError(wrong, place=place, value=data, remedy="see mini-agent policies --strategies")
+        raise UsageError(wrong, place=place, value=data,
+                         remedy="see mini-agent policies --strategies")
     policy = make_policy({"source": place, "about": "", **data}, place)
     amounts = {"trigger": policy.trigger, "target": policy.target, **{
         f"ladder[{at}].trigger": rung.trigger for at, rung in enumerate(policy.ladder)}}

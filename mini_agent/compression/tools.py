@@ -180,7 +180,8 @@ def source_of(history: Sequence[Message], index: int) -> str:
 
 
 def excerpt(row: str, terms: Sequence[str]) -> str:
-    """At most `HIT_CHARS` characters of a row, around the first term in it; "..." where it is cut."""
+    """At most `HIT_CHARS` characters of a row, around the first term in it;
+    "..." where it is cut."""
     if len(row) <= HIT_CHARS:
         return row.strip()
     places = [at for term in terms if (at := row.lower().find(term)) >= 0]

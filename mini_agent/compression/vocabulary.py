@@ -52,7 +52,8 @@ class Vocabulary:
         """The words that the assistant has used, the newest first, at most `count`."""
         return islice(reversed(self._recently), count)
 
-    def count(self, message: int, mine: bool, words: Iterable[int], of_lines: Iterable[int]) -> None:
+    def count(self, message: int, mine: bool, words: Iterable[int],
+              of_lines: Iterable[int]) -> None:
         """Count the newest message, the assistant's if `mine`: its words, each once, and once
         for each line that has them."""
         for facts in (self.used, self.read, self.seen, self.newest):

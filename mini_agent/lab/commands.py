@@ -32,11 +32,13 @@ def _add_compare(commands: Any) -> None:
     parser.add_argument("--policy", metavar="A,B", default="",
                         help="names or JSON files (default: all policies; see mini-agent policies)")
     parser.add_argument("--window", metavar="N,M", default="32k",
-                        help="windows in tokens, 32k for 32000, 1m for a million (default: %(default)s)")
+                        help="windows in tokens, 32k for 32000, 1m for a million "
+                             "(default: %(default)s)")
     parser.add_argument("--estimator", default="runs", metavar="NAME",
                         help="what counts the tokens (default: %(default)s; see mini-agent tokens)")
     parser.add_argument("--price", default="", metavar="IN,CACHED,OUT",
-                        help="prices of a million tokens each; then there is a bill, and it decides")
+                        help="prices of a million tokens each; then there is a bill, "
+                             "and it decides")
     parser.add_argument("--fact", action="append", default=[], metavar="TEXT",
                         help="say where this text is at the end (@FILE: one text per line)")
     parser.add_argument("--evidence", nargs="?", type=int, const=20, metavar="N",

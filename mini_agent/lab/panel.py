@@ -100,7 +100,9 @@ def _dot(name: str, dot: Point, look: Look) -> str:
 
 def _together(names: Sequence[str]) -> str:
     """The names of policies with one and the same dot."""
-    return ", ".join(names) if len(names) < 3 else f"{names[0]}, {names[1]} and {len(names) - 2} more"
+    if len(names) < 3:
+        return ", ".join(names)
+    return f"{names[0]}, {names[1]} and {len(names) - 2} more"
 
 
 def _label(label: Label, look: Look) -> str:

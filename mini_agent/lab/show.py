@@ -190,7 +190,8 @@ def _told(payload: Mapping[str, Any]) -> str:
 def _entry(mark: str, entry: Entry) -> Iterator[str]:
     message = entry.message
     names = " ".join(filter(None, (message["role"], message.get("name", ""))))
-    yield f"{mark} {_span(entry.stands_for)} {names}, {entry.how}, {number_of(entry.tokens, 'token')}"
+    yield (f"{mark} {_span(entry.stands_for)} {names}, {entry.how}, "
+           f"{number_of(entry.tokens, 'token')}")
     yield from _said(message)
 
 

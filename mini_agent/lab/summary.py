@@ -17,7 +17,8 @@ from typing import Any
 
 MIN_CALLS, MIN_HISTORY, MAX_HEAD = 20, 1.15, .4
 DRAWS, SEED = 1_000, 1
-MEANS = ("far_in_context", "recall", "fresh", "lines", "reach", "cost", "summary_price", "prefix_breaks")
+MEANS = ("far_in_context", "recall", "fresh", "lines", "reach", "cost", "summary_price",
+         "prefix_breaks")
 Result = dict[str, Any]
 Row = dict[str, Any]
 

@@ -49,10 +49,10 @@ def _flat(value: Any) -> Any:
     return escaped(f"'{value}" if value.startswith(FORMULA) else value)
 
 
-_HEAD = ("policy", "far", "in context", "recall", "fresh", "lines", "reach", "cost", "bill", "summary",
-         "peak", "sent", "over", "breaks", "laws", "compressions")
-_WEIGHTS = ("policy", "far", "in context", "cost", "bill", "summary", "over", "laws", "breaks", "peak",
-            "reach", "recall", "fresh", "lines", "sent", "compressions")
+_HEAD = ("policy", "far", "in context", "recall", "fresh", "lines", "reach", "cost", "bill",
+         "summary", "peak", "sent", "over", "breaks", "laws", "compressions")
+_WEIGHTS = ("policy", "far", "in context", "cost", "bill", "summary", "over", "laws", "breaks",
+            "peak", "reach", "recall", "fresh", "lines", "sent", "compressions")
 
 
 def session_table(result: Result, columns: int | None = None) -> Iterator[str]:
@@ -140,7 +140,8 @@ def fact_lines(results: Sequence[Result]) -> Iterator[str]:
 
 _SUMMARY_HEAD = ("policy", "sessions", "far", "interval", "in context", "worst tenth", "recall",
                  "fresh", "lines", "reach", "cost", "bill", "summaries", "breaks", "over", "laws")
-_SUMMARY_WEIGHTS = ("policy", "far", "in context", "cost", "bill", "summaries", "over", "laws", "breaks",
+_SUMMARY_WEIGHTS = ("policy", "far", "in context", "cost", "bill", "summaries", "over", "laws",
+                    "breaks",
                     "interval", "sessions", "worst tenth", "reach", "recall", "fresh", "lines")
 
 

@@ -55,8 +55,9 @@ class Verdict:
     def _advice(self, named: Callable[[str], str]) -> Iterator[str]:
         take, most, cheapest, small = self.take, self.most, self.cheapest, self.smallest
         if small is not None:
-            yield (f"{UNMEASURED if small['recall'] is None else TOO_LITTLE} {named(small['policy'])} "
-                   f"has the smallest peak, {number_of(small['peak_tokens'], 'token')}.")
+            yield (f"{UNMEASURED if small['recall'] is None else TOO_LITTLE} "
+                   f"{named(small['policy'])} has the smallest peak, "
+                   f"{number_of(small['peak_tokens'], 'token')}.")
         if take is not None:
             nearly = "" if take is most else "nearly "
             yield (f"Take {named(take['policy'])}: it keeps {nearly}the most of what is used "
@@ -70,8 +71,8 @@ class Verdict:
 
 def _session_by_session(take: Row, other: Row | None,
                         named: Callable[[str], str]) -> Iterator[str]:
-    """Of many sessions: how sure it is that one keeps more than the other, and where it keeps
-    the least."""
+    """Of many sessions: how sure it is that one keeps more than the other,
+    and where it keeps the least."""
     each, others = (row.get("each", ()) for row in (take, other or {}))
     gains = [ours - theirs for ours, theirs in zip(each, others)
              if ours is not None and theirs is not None]
@@ -132,8 +133,8 @@ def _of_one(where: str, rows: Sequence[Row], out: set[str]) -> Verdict:
     if not base["over_window_steps"]:
         return Verdict(where, "the whole session fits, its largest request has "
                               f"{number_of(base['peak_tokens'], 'token')}.")
-    so = (f"without compression {base['over_window_steps']} of {number_of(base['steps'], 'step')} would "
-          "not have fitted.")
+    so = (f"without compression {base['over_window_steps']} of {number_of(base['steps'], 'step')} "
+          "would not have fitted.")
     sound = [row for row in rows if row["policy"] not in out and not row["law_breaks"]
              and not row["over_window_steps"]]
     return _advised(where, so, sound)

@@ -45,7 +45,8 @@ def _add_options(parser: argparse.ArgumentParser, resumed: bool = False) -> None
         add("--trace", type=Path, metavar="FILE", help="keep the session there")
     add("--policy", default="", metavar="NAME", help="how the window is kept small (default: "
         f"{'as before' if resumed else DEFAULT_POLICY}; see mini-agent policies)")
-    add("--window", default="", metavar="N", help="the model's window in tokens, as 32000, 32k or 1m")
+    add("--window", default="", metavar="N",
+        help="the model's window in tokens, as 32000, 32k or 1m")
     add("--model", default="", metavar="NAME", help="its name (default: MINI_AGENT_MODEL)")
     add("--provider", default="", choices=("", "openai", "anthropic"), metavar="NAME",
         help="openai or anthropic (default: the one whose variables are set)")

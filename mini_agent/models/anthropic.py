@@ -21,7 +21,8 @@ OFFICIAL = "api.anthropic.com"
 CUT = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "refusal"}
 DELTAS = {"text_delta": "text", "input_json_delta": "partial_json",
           "thinking_delta": "thinking", "signature_delta": "signature"}
-IN_PIECES = {"text": ("text",), "tool_use": ("partial_json",), "thinking": ("thinking", "signature")}
+IN_PIECES = {"text": ("text",), "tool_use": ("partial_json",),
+             "thinking": ("thinking", "signature")}
 CACHE = {"cache_control": {"type": "ephemeral"}}
 Block = dict[str, Any]
 
@@ -186,7 +187,8 @@ class _Assembly:
     def _whole(self, index: int) -> Block:
         """A block with what came of it in pieces: of each kind only what belongs to it."""
         block, pieces = self._blocks[index], self._pieces.get(index, {})
-        return block | {key: joined(pieces[key]) for key in IN_PIECES.get(str(block.get("type")), ())
+        return block | {key: joined(pieces[key])
+                        for key in IN_PIECES.get(str(block.get("type")), ())
                         if key in pieces}
 
     def reply(self) -> Reply:

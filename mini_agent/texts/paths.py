@@ -20,7 +20,8 @@ PATHS: dict[str, tuple[str, str]] = {
     "cleared": (
         "[cleared #{index}: {call}, {chars} characters, {lines} lines, sha256 {digest}{code}"
         "{same}{answer}; {way_back}]",
-        "[已清除 #{index}: {call},{chars} 字符,{lines} 行,sha256 {digest}{code}{same}{answer};{way_back}]"),
+        "[已清除 #{index}: {call},{chars} 字符,{lines} 行,sha256 {digest}{code}"
+        "{same}{answer};{way_back}]"),
     "cleared_again": ("; at least call number {count} of its kind, the result of #{index} {was}",
                       ";同样的调用至少第 {count} 次,与 #{index} 的结果{was}"),
     "cleared_equal": ("was the same", "相同"),
@@ -30,11 +31,13 @@ PATHS: dict[str, tuple[str, str]] = {
     "offloaded": (
         "[offloaded #{index}: {chars} characters, {lines} lines{code}; the first {kept_chars} "
         "characters, {kept} lines stand below{cut}; {way_back}]",
-        "[已外置 #{index}: {chars} 字符,{lines} 行{code};以下是开头的 {kept_chars} 个字符、{kept} 行{cut};{way_back}]"),
+        "[已外置 #{index}: {chars} 字符,{lines} 行{code};以下是开头的 {kept_chars} 个字符、{kept} 行"
+        "{cut};{way_back}]"),
     "offload_cut": (" (the last one is cut)", "(末行被截断)"),
     # compression/drop.py
     "rounds_dropped": (
-        "[{rounds} older rounds were dropped to make room: {count} messages, {spans} of the run log]",
+        "[{rounds} older rounds were dropped to make room: {count} messages, "
+        "{spans} of the run log]",
         "[为腾出空间已删除 {rounds} 轮较早的对话: {count} 条消息,即运行日志的 {spans}]"),
     "middle_left_out": (
         "[the middle was left out: {count} messages, {spans}; {way_back}]",

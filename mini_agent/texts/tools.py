@@ -105,7 +105,8 @@ TOOLS: dict[str, tuple[str, str]] = {
     "closest_one": ("the closest line is {numbers}", "最接近的是第 {numbers} 行"),
     "closest": ("the closest lines are {numbers}", "最接近的是第 {numbers} 行"),
     "nothing_close": ("no line comes close", "没有相近的行"),
-    "SEVERAL_MATCHES": ("old stands {count} times in {path}, in lines {numbers}; add lines around it",
+    "SEVERAL_MATCHES": ("old stands {count} times in {path}, in lines {numbers}; "
+                        "add lines around it",
                         "old 在 {path} 中出现 {count} 次,位于第 {numbers} 行;请加上前后的行"),
     "diff_cut": ("[the first {chars} of {total} characters of the diff are shown]",
                  "[差异只显示前 {chars} 个字符,共 {total} 个]"),

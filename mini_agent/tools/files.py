@@ -78,7 +78,8 @@ class ListFiles:
         tree = self.workspace.tree(path)
         note = left_out_note(tree.left_out, tree.stopped, self.workspace.texts)
         under = one_line(self.workspace.relative(path))
-        lines = (f"{one_line(name, LINE_LIMIT)}  {number_of(size, 'byte')}" for name, size in tree.files)
+        lines = (f"{one_line(name, LINE_LIMIT)}  {number_of(size, 'byte')}"
+                 for name, size in tree.files)
         return paged(lines, start, self.limit, self.workspace.texts,
                      lambda total: f"total {total} under {under}{note}")
 

@@ -66,7 +66,8 @@ def _stride(length: int) -> int:
 def _limit(tokens: int, top: int, word: str) -> list[str]:
     y = _y(tokens, top)
     return [f'<path class="limit" d="M{LEFT} {y:.1f}H{LEFT + WIDTH}"/>',
-            f'<text class="limit-word" x="{LEFT + WIDTH + 6}" y="{y + 4:.1f}">{word} {tokens}</text>']
+            f'<text class="limit-word" x="{LEFT + WIDTH + 6}" y="{y + 4:.1f}">'
+            f'{word} {tokens}</text>']
 
 
 def _curve(number: int, run: Run, steps: int, top: int) -> str:

@@ -68,7 +68,8 @@ def told(row: Row) -> str:
 
 def summary_tables(summary: Sequence[Row]) -> str:
     """The means over all sessions that count, a table a window; "" where none counts."""
-    rows = [{**row, "interval": None if row["low"] is None else f"{row['low']:.3f}-{row['high']:.3f}"}
+    rows = [{**row,
+             "interval": None if row["low"] is None else f"{row['low']:.3f}-{row['high']:.3f}"}
             for row in summary if row["sessions"]]
     return "\n".join(
         _table(f"window {window}, {number_of(own[0]['sessions'], 'session')}: means over those "

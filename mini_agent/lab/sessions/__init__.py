@@ -34,8 +34,8 @@ from .swe_agent import SweAgent
 from .task_file import TaskFile
 from .trace_file import OwnTrace
 
-__all__ = ["READERS", "Document", "HostCompression", "LogSession", "LogSize", "Reader", "Unreadable",
-           "left_out", "open_sessions"]
+__all__ = ["READERS", "Document", "HostCompression", "LogSession", "LogSize", "Reader",
+           "Unreadable", "left_out", "open_sessions"]
 
 READERS: tuple[Reader, ...] = (  # the most specific first; the first that detects reads
     TaskFile(), OwnTrace(), ClaudeCode(), Codex(), Copilot(), Pi(), OpenCode(), SweAgent(),

@@ -4,8 +4,9 @@
   `system` and `tools`; Cline's `api_conversation_history.json`, its results in text;
 - claude-trace: calls `{request, response}` in order. Each request repeats the history,
   so only what is new in it is taken; calls without tools (titles, topics), where others
-  have some, are not of the conversation. A call that asks for a summary is the host's compression: its answer is
-  left out, and so is "This session is being continued" in the request behind it;
+  have some, are not of the conversation. A call that asks for a summary is the host's
+  compression: its answer is left out, and so is "This session is being continued" in the
+  request behind it;
 - claude.ai/code: `{loglines: [Claude Code records]}`.
 """
 

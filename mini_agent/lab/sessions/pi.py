@@ -91,7 +91,8 @@ def _message(log: Log, message: dict[str, Any]) -> None:
 
 
 def _assistant(log: Log, message: dict[str, Any], content: Any) -> None:
-    calls = [RawCall(string_of(block.get("id")), string_of(block.get("name")), block.get("arguments"))
+    calls = [RawCall(string_of(block.get("id")), string_of(block.get("name")),
+                     block.get("arguments"))
              for block in dicts_of(content) if block.get("type") == "toolCall"]
     key = f"message {log.counts.messages}"
     log.assistant(flat(content), calls, key=key)
