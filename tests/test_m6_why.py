@@ -473,6 +473,76 @@ class ShowTest(unittest.TestCase):
             self.assertNotIn("\x1b", mini_agent(*arguments)[1])
 
 
+class WordsTest(unittest.TestCase):
+    """What is known of a text, said in lines."""
+
+    def found(self, entered=(), seen=(), nearly=(), host=(), **now):
+        """A finding; what is not named is as if nothing were known of it."""
+        return {"entered": list(entered), "seen": list(seen), "nearly": list(nearly),
+                "host": list(host), "now": {"form": "", "handles": [], "log": [], **now}}
+
+    def place(self, index, **more):
+        """A message that has the text."""
+        return {"message": index, "role": "user", "tool": "", "arguments": "", "first_seen": 0,
+                "with_text": True, **more}
+
+    def sight(self, form, messages=(3,), **more):
+        """Steps in which it was seen in one form."""
+        return {"first": 2, "last": 2, "form": form, "messages": list(messages), "cause": None,
+                "sent": True, **more}
+
+    def test_five_of_many_are_named_and_the_others_are_counted(self):
+        """Just five are all named: of those that have it, nearly have it, stand in a view."""
+        near = [{"message": at, "where": "text", "words": "A  b"} for at in range(7)]
+        for count, entered, seen, nearly in (
+                (5, [], "verbatim in #0, #1, #2, #3, #4", []),
+                (6, ["          and 1 more message, the last is #5"],
+                 "verbatim in #0, #1, #2, #3, #4 and 1 more", ["          and 1 more message"]),
+                (7, ["          and 2 more messages, the last is #6"],
+                 "verbatim in #0, #1, #2, #3, #4 and 2 more", ["          and 2 more messages"])):
+            told = list(why_lines(self.found(map(self.place, range(count)), [
+                self.sight("verbatim", range(count))], log=range(count))))
+            self.assertEqual(entered, told[5:-2])
+            self.assertEqual(f"step 2         {seen}", told[-2])
+            self.assertEqual(nearly, list(why_lines(self.found(nearly=near[:count])))[6:])
+
+    def test_how_each_was_first_sent_is_told(self):
+        """With the text, already without it, or never."""
+        for more, says in (
+                ({}, "user, first sent at step 0"),
+                ({"with_text": False}, "user, first sent at step 0, already without it"),
+                ({"first_seen": None, "with_text": False}, "user, never sent"),
+                ({"role": "tool", "tool": "read", "arguments": "{}"},
+                 "tool of read {}, first sent at step 0")):
+            self.assertEqual(f"entered   message #4, {says}",
+                             next(why_lines(self.found([self.place(4, **more)]))))
+
+    def test_each_form_and_each_way_back_has_its_words(self):
+        """And what a recorded agent did to its own context is a reservation."""
+        forms = {"shortened": "in a shortened #3", "summary": "only in a summary", "gone": "gone",
+                 "handle": "not there, behind a handle", "attached": "only in what was attached",
+                 "made": "only in what was put into the window"}
+        for form, words in forms.items():
+            told = list(why_lines(self.found([self.place(3)], [self.sight(form, last=5)], log=[3])))
+            self.assertEqual(f"step 2-5       {words}", told[1])
+        for now, words in (
+                ({"form": "verbatim", "log": [3]},
+                 "the model can see it; message #3 of the log has it"),
+                ({"form": "summary", "handles": [2, 3], "log": [2, 3]}, "the model can see it; "
+                 "read_result(handle=3) gives it back; message #3 of the log has it"),
+                ({"form": "gone", "log": [3]},
+                 "the window shows no way back; message #3 of the log has it"),
+                ({"form": "made"}, "the model can see it; no message has it")):
+            told = list(why_lines(self.found(seen=[self.sight("verbatim", sent=False)], host=[4, 6],
+                                             **now)))
+            self.assertEqual(["since then     verbatim in #3", f"now       {words}",
+                              "but       the recorded agent compressed its own context before "
+                              "step 4, 6, which is not replayed: from then on it may not have had "
+                              "this"],
+                             told[1:])
+        self.assertEqual(1, len(list(why_lines(self.found(host=[4])))))
+
+
 class InventedTest(unittest.TestCase):
     """A summary that names what nobody has seen."""
 
