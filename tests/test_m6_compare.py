@@ -608,11 +608,11 @@ class SummaryTest(unittest.TestCase):
 
     @staticmethod
     def result(far, calls=20, tokens=2_000, head=100):
-        rows = [{"policy": policy, "window": 1_000, "far_recall": far, "steps": 10,
+        rows = [{"session": "s", "policy": policy, "window": 1_000, "far_recall": far, "steps": 10,
                  "over_window_steps": 1, "summary_tokens": 50, "sent_tokens": 500, "recall": 1.0,
                  "far_in_context": None, "fresh": .5, "lines": .25, "reach": .5, "cost": .5,
                  "summary_price": .3,
-                 "prefix_breaks": 3.0, "law_breaks": 2} for policy in ("none", "p")]
+                 "prefix_breaks": 3.0, "bill": None, "law_breaks": 2} for policy in ("none", "p")]
         return {"rows": rows, "calls": calls, "tokens": tokens, "head": head}
 
     def test_each_session_weighs_the_same(self):

@@ -33,7 +33,7 @@ def result(number: int, window: int = 1_000, **context: float) -> dict[str, Any]
              "recall": .9, "fresh": .5, "lines": None, "reach": .9,
              "cost": .4 + .1 * (policy == SHIPPED),
              "summary_price": .0, "summary_tokens": 0, "sent_tokens": 100, "prefix_breaks": 1.0,
-             "over_window_steps": 0, "law_breaks": 0}
+             "bill": None, "over_window_steps": 0, "law_breaks": 0}
             for policy in ("none", *POLICIES, *GRID)]
     return {"session": f"s{number}", "calls": 30, "tokens": 9 * window, "head": 10, "rows": rows}
 

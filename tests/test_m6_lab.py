@@ -30,7 +30,7 @@ class LabTest(FolderTest):
         """The verdict of many says only one session, and leaves out what cannot be drawn."""
         row = {"policy": "clip", "window": 900, "sessions": 1, "far_recall": .5, "cost": None,
                "far_in_context": None, "low": None, "high": None, "law_breaks": 0,
-               "over_share": 0}
+               "bill": None, "over_share": 0}
         self.assertEqual("<p>Window 900, only 1 session: Take <strong>clip</strong>: it keeps the "
                          "most of what is used again, far recall 0.500.</p>",
                          verdict({"sessions": [], "summary": [row], "rows": []}))

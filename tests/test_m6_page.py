@@ -68,7 +68,7 @@ def data(text: str = "plain") -> dict[str, Any]:
                 "summary_price": 0.0,
                 "over_window_steps": 0, "far_recall": .5, "far_in_context": .5, "recall": .5,
                 "fresh": None, "lines": .5, "reach": .5, "prefix_breaks": 0.0, "compressions": {},
-                "law_breaks": 0, "facts": {text: "gone"}, **values}
+                "bill": None, "law_breaks": 0, "facts": {text: "gone"}, **values}
 
     insert = {"role": "user", "name": text, "text": text, "chars": len(text), "tokens": 3,
               "stands_for": [1, 2], "how": "summary", "calls": []}
@@ -95,7 +95,7 @@ def mean(policy: str = "", **values: Any) -> dict[str, Any]:
     return {"window": 100, "policy": policy, "sessions": 3, "far_recall": .5, "low": .4,
             "high": .6, "worst_tenth": .3, "far_in_context": .5, "recall": .5, "fresh": .5,
             "lines": .5, "reach": .5, "cost": 1.0, "summary_price": 0.0, "prefix_breaks": 0.0,
-            "over_share": 0.0, "law_breaks": 0, **values}
+            "bill": None, "over_share": 0.0, "law_breaks": 0, **values}
 
 
 class SeveralTest(unittest.TestCase):

@@ -29,7 +29,7 @@ def result(number: int, window: int = 1_000, **far: float) -> dict[str, Any]:
              "cost": .4 + .1 * (policy in KNOWN),
              "summary_price": .2 * (policy == "tail_summary"), "summary_tokens": 0,
              "sent_tokens": 100, "prefix_breaks": 1.0, "over_window_steps": 0,
-             "law_breaks": 0}
+             "law_breaks": 0, "bill": None}
             for policy in ("none", *POLICIES)]
     return {"session": f"s{number}", "calls": 30, "tokens": 9 * window, "head": 10, "rows": rows}
 

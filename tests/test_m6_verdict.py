@@ -14,7 +14,7 @@ def row(policy: str, far: float | None, cost: float | None, **more: Any) -> dict
     """A row of one session."""
     return {"session": "s", "window": 900, "policy": policy, "steps": 10, "far_recall": far,
             "far_in_context": far, "recall": .9, "cost": cost, "summary_price": 0,
-            "peak_tokens": 800, "over_window_steps": 0, "law_breaks": 0, **more}
+            "peak_tokens": 800, "bill": None, "over_window_steps": 0, "law_breaks": 0, **more}
 
 
 def advised(*rows: dict[str, Any], unsound: frozenset[str] = frozenset()) -> Verdict:
@@ -121,7 +121,7 @@ class VerdictTest(unittest.TestCase):
         """To what keeps the most beside it: one that every session shows is none by chance."""
         def means(each: list[float | None]) -> dict[str, Any]:
             return {"sessions": 4, "low": .8, "high": .95, "over_share": 0, "each": each,
-                    "worst_session": "<b>"}
+                    "over_steps": 0, "worst_session": "<b>"}
         for theirs, said in (
                 ([.8, .7, .9, None], "+0.083 (+0.050 to +0.100), higher in 3 of 3 and lower in 0."),
                 ([.8, .9, .9, .5], "+0.012 (-0.062 to +0.075), higher in 2 of 4 and lower in 1, "
@@ -135,7 +135,8 @@ class VerdictTest(unittest.TestCase):
     def test_one_that_nothing_else_comes_up_to_is_held_against_what_may_not_be_taken(self) -> None:
         """A policy in use that does not fit is what its user compares with; a bound is none."""
         def means(each: list[float], **more: Any) -> dict[str, Any]:
-            return {"sessions": 2, "low": .8, "high": .95, "over_share": 0, "each": each, **more}
+            return {"sessions": 2, "low": .8, "high": .95, "over_share": 0, "each": each,
+                    "over_steps": 0, "worst_session": None, **more}
         found, = verdicts((), [row("none", .1, 1, **means([.1, .1])),
                                row("a", .9, .5, **means([.9, .9])),
                                row("b", .8, .6, **means([.8, .7], over_share=.2))], set())
@@ -143,7 +144,8 @@ class VerdictTest(unittest.TestCase):
 
     def test_steps_that_did_not_fit_are_told_of_what_is_advised(self) -> None:
         """So few of many that the table says none; a session would have ended there."""
-        means = {"sessions": 8, "low": .8, "high": .95, "over_share": .001, "over_steps": 2}
+        means = {"sessions": 8, "low": .8, "high": .95, "over_share": .001, "over_steps": 2,
+                 "each": [], "worst_session": None}
         found, = verdicts((), [row("a", .9, .5, **means)], set())
         self.assertTrue(found.said().endswith(
             "cost of 0.50. In 2 steps of all it did not fit: there a session would have ended."))

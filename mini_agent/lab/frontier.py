@@ -33,8 +33,8 @@ $panels
 
 def frontier_svg(study: Study) -> str:
     """The picture of all windows at which sessions count; the same bytes for the same study."""
-    points = {window: {name: (study.paid(window, name), study.cell(window, name)[FAR])
-                       for name in (*KNOWN, *OURS) if study.cell(window, name)[FAR] is not None}
+    points = {window: {name: (study.paid(window, name), far) for name in (*KNOWN, *OURS)
+                       if (far := study.cell(window, name)[FAR]) is not None}
               for window in study.windows}
     scale = scale_of(points.values())
     panels = [panel(number, f"window {window}, {number_of(len(study.counted(window)), 'session')}",

@@ -17,8 +17,9 @@ from functools import cached_property
 from math import fsum
 from typing import Any
 
+from .rows import TrialRow
 from .study import CONTEXT, FAR, Pair, Study, difference
-from .summary import Row, interval, is_counted, mean
+from .summary import interval, is_counted, mean
 from .variants import GRID
 
 SHIPPED = "digest_75_50_10"
@@ -31,7 +32,7 @@ class HeldOut:
     results: Sequence[dict[str, Any]]
 
     @cached_property
-    def rows(self) -> dict[tuple[str, int, str], Row]:
+    def rows(self) -> dict[tuple[str, int, str], TrialRow]:
         """By session, window and settings; only of sessions that count there."""
         return {(result["session"], row["window"], row["policy"]): row
                 for result in self.results for row in result["rows"]
@@ -48,16 +49,17 @@ class HeldOut:
     def _worth(self, left_out: str, settings: str) -> tuple[float, float]:
         others = [row for (session, _, policy), row in self.rows.items()
                   if session != left_out and policy == settings]
-        return fsum(row[CONTEXT] for row in others), -fsum(row["cost"] for row in others)
+        return (fsum(row[CONTEXT] or 0.0 for row in others),
+                -fsum(row["cost"] or 0.0 for row in others))
 
-    def held_out(self, window: int) -> dict[str, Row]:
+    def held_out(self, window: int) -> dict[str, TrialRow]:
         """The row of each session that counts at a window, under the settings that were
         chosen without it."""
         return {session: self.rows[session, window, settings]
                 for session, settings in self.chosen.items()
                 if (session, window, settings) in self.rows}
 
-    def shipped(self, window: int) -> dict[str, Row]:
+    def shipped(self, window: int) -> dict[str, TrialRow]:
         """The rows of the same sessions under the settings that ship."""
         return {session: self.rows[session, window, SHIPPED] for session in self.held_out(window)}
 
@@ -81,13 +83,13 @@ class HeldOut:
             theirs = {pair.session: pair.theirs
                       for pair in study.pairs(window, "digest", best, CONTEXT)}
             yield (f"window {window}, held out against {best} in context: " + difference([
-                Pair(session, row[CONTEXT], theirs[session])
+                Pair(session, row[CONTEXT] or 0.0, theirs[session])
                 for session, row in found.items() if session in theirs]))
 
 
-def _figures(found: Mapping[str, Row]) -> str:
+def _figures(found: Mapping[str, TrialRow]) -> str:
     rows = found.values()
-    low, high = interval([row[CONTEXT] for row in rows])
+    low, high = interval([row[CONTEXT] or 0.0 for row in rows])
     between = "" if low is None else f" [{low:.3f} {high:.3f}]"
     return (f"{mean(row[CONTEXT] for row in rows) or 0:.3f}{between} in context, "
             f"{mean(row[FAR] for row in rows) or 0:.3f} far recall, "

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Literal, TypedDict, final
 
 Measure = Literal["far_recall", "far_in_context", "recall", "fresh", "lines", "reach", "cost",
-                  "summary_price", "prefix_breaks"]  # keys that a mean is taken of
+                  "summary_price", "prefix_breaks", "bill"]  # keys that a mean is taken of
 
 
 @final
@@ -41,3 +41,36 @@ class TrialRow(TypedDict):
     compressions: dict[str, int]   # how many, by strategy
     law_breaks: int                # changes that broke a law
     facts: dict[str, str]          # of each probe the state at the last step (`facts.py`)
+
+
+@final
+class MeanRow(TypedDict):
+    """What became of all sessions that count at one window, under one policy.
+
+    Where a key is that of a `TrialRow`, here is its mean, each session weighing the same.
+    """
+
+    window: int                    # tokens
+    policy: str
+    sessions: int                  # how many count
+    far_recall: float | None
+    low: float | None              # where the mean of far_recall may be,
+    high: float | None             # by a bootstrap over sessions
+    each: list[float | None]       # the far_recall of each session
+    worst_tenth: float | None      # mean far_recall of the worst tenth of the sessions
+    worst_session: str | None      # its name
+    far_in_context: float | None
+    recall: float | None
+    fresh: float | None
+    lines: float | None
+    reach: float | None
+    cost: float | None
+    summary_price: float | None
+    prefix_breaks: float | None
+    bill: float | None             # where there are prices
+    over_steps: int                # steps over the window, of all sessions together
+    over_share: float | None       # of the steps of a session
+    law_breaks: int                # of all sessions together
+
+
+AnyRow = TrialRow | MeanRow

@@ -26,6 +26,7 @@ from .bounds import FAILURES, Bounds
 from .compare import Plan, Result, compare
 from .pagedata import grid, page_data
 from .progress import ProgressLine
+from .rows import MeanRow
 from .shares import merge_shares, share_text
 from .sources import find_sources, shard
 from .summary import MIN_CALLS, summarise
@@ -196,7 +197,7 @@ def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
         write(missed_lines(results, options.evidence))
 
 
-def _means(results: Sequence[Result], plan: Plan, summary: Sequence[Result],
+def _means(results: Sequence[Result], plan: Plan, summary: Sequence[MeanRow],
            columns: int | None) -> Iterator[str]:
     """The lines about many sessions."""
     yield f"{number_of(len(results), 'session')}, estimator {plan.estimator}"

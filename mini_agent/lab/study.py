@@ -14,19 +14,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..columns import number_of
 from ..compression.policies import policy_names
 from . import prototype
 from .extremes import EXTREMES
-from .summary import Row, interval, is_counted, summarise
+from .rows import MeanRow, Measure
+from .summary import interval, is_counted, summarise
 from .variants import VARIANTS
 
 OURS = ("digest_full", "digest", "digest_lean", "digest_minimal")
 KNOWN = tuple(name for name in policy_names() if name not in (*OURS, "none"))
 POLICIES = (*KNOWN, *OURS, *VARIANTS, *EXTREMES)
-FAR, CONTEXT = "far_recall", "far_in_context"
+FAR: Final = "far_recall"
+CONTEXT: Final = "far_in_context"
+KEPT: tuple[Measure, ...] = (FAR, CONTEXT)
 WITHIN = .10  # of far recall: policies that keep nearly as much must not be cheaper
 
 
@@ -50,7 +53,7 @@ class Study:
     known: tuple[str, ...] = KNOWN
 
     @cached_property
-    def summary(self) -> list[Row]:
+    def summary(self) -> list[MeanRow]:
         """The table: one row per window and policy."""
         return summarise(self.results)
 
@@ -63,12 +66,12 @@ class Study:
         """The results of the sessions that count at a window."""
         return [result for result in self.results if is_counted(result, window)]
 
-    def cell(self, window: int, policy: str) -> Row:
+    def cell(self, window: int, policy: str) -> MeanRow:
         """The row of the table for a window and policy."""
         return next(row for row in self.summary
                     if (row["window"], row["policy"]) == (window, policy))
 
-    def best_known(self, window: int, measure: str) -> str:
+    def best_known(self, window: int, measure: Measure) -> str:
         """The known policy with the highest mean of a measure; the first of equals."""
         return max(self.known, key=lambda name: self.cell(window, name)[measure] or 0)
 
@@ -83,7 +86,7 @@ class Study:
         return sorted((name for name in self.known if (self.cell(window, name)[FAR] or 0) >= least),
                       key=lambda name: self.paid(window, name))
 
-    def pairs(self, window: int, ours: str, theirs: str, measure: str) -> list[Pair]:
+    def pairs(self, window: int, ours: str, theirs: str, measure: Measure) -> list[Pair]:
         """The sessions that count at a window, in their order."""
         found = []
         for result in self.counted(window):
@@ -97,7 +100,7 @@ class Study:
         """What the table does not say by itself, a sentence at a time."""
         for window in self.windows:
             yield f"Window {window}, {number_of(len(self.counted(window)), 'session')} counted:"
-            for measure in (FAR, CONTEXT):
+            for measure in KEPT:
                 best = self.best_known(window, measure)
                 yield (f"digest against {best}, the known policy with the most "
                        f"{measure.replace('_', ' ')}: "

@@ -15,12 +15,11 @@ from collections.abc import Callable, Iterable, Sequence
 from math import fsum
 from typing import Any
 
+from .rows import MeanRow, Measure, TrialRow
+
 MIN_CALLS, MIN_HISTORY, MAX_HEAD = 20, 1.15, .4
 DRAWS, SEED = 1_000, 1
-MEANS = ("far_in_context", "recall", "fresh", "lines", "reach", "cost", "summary_price",
-         "prefix_breaks")
 Result = dict[str, Any]
-Row = dict[str, Any]
 
 
 def is_counted(result: Result, window: int) -> bool:
@@ -29,16 +28,9 @@ def is_counted(result: Result, window: int) -> bool:
                 and result["head"] < MAX_HEAD * window)
 
 
-def summarise(results: Sequence[Result]) -> list[Row]:
-    """One row per window and policy, in the order of the rows of the sessions.
-
-    Keys: window, policy, sessions (how many count), far_recall with low and high, `each`
-    (that of each session), worst_tenth (mean far recall of the worst tenth of the
-    sessions), worst_session (its name), the means of `MEANS`, bill (where there are prices)
-    and over_share (of the steps), over_steps and law_breaks (all together). None where
-    nothing could be counted.
-    """
-    cells: dict[tuple[int, str], list[Row]] = {}
+def summarise(results: Sequence[Result]) -> list[MeanRow]:
+    """One row per window and policy, in the order of the rows of the sessions."""
+    cells: dict[tuple[int, str], list[TrialRow]] = {}
     for result in results:
         for row in result["rows"]:
             cell = cells.setdefault((row["window"], row["policy"]), [])
@@ -47,16 +39,21 @@ def summarise(results: Sequence[Result]) -> list[Row]:
     return [_summary(window, policy, cell) for (window, policy), cell in cells.items()]
 
 
-def _summary(window: int, policy: str, rows: Sequence[Row]) -> Row:
+def _summary(window: int, policy: str, rows: Sequence[TrialRow]) -> MeanRow:
+    def of(key: Measure) -> float | None:
+        return mean(row[key] for row in rows)
+
     far = [row["far_recall"] for row in rows if row["far_recall"] is not None]
     low, high = interval(far)
     worst = sorted(far)[:max(1, len(far) // 10)]
-    last = next((row for row in rows if worst and row["far_recall"] == worst[0]), {})
+    last = next((row for row in rows if worst and row["far_recall"] == worst[0]), None)
     return {"window": window, "policy": policy, "sessions": len(rows), "far_recall": mean(far),
             "low": low, "high": high, "each": [row["far_recall"] for row in rows],
-            "worst_tenth": mean(worst), "worst_session": last.get("session"),
-            **{key: mean(row[key] for row in rows) for key in MEANS},
-            "bill": mean(row.get("bill") for row in rows),
+            "worst_tenth": mean(worst), "worst_session": last["session"] if last else None,
+            "far_in_context": of("far_in_context"), "recall": of("recall"),
+            "fresh": of("fresh"), "lines": of("lines"), "reach": of("reach"),
+            "cost": of("cost"), "summary_price": of("summary_price"),
+            "prefix_breaks": of("prefix_breaks"), "bill": of("bill"),
             "over_steps": sum(row["over_window_steps"] for row in rows),
             "over_share": mean(row["over_window_steps"] / row["steps"] for row in rows),
             "law_breaks": sum(row["law_breaks"] for row in rows)}

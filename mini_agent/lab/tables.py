@@ -10,23 +10,24 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ..columns import Table, number_of
 from ..hostile import escaped
 from .measures import KEYS, Missed
+from .rows import AnyRow, MeanRow, TrialRow
 
-Row = Mapping[str, Any]
 Result = Mapping[str, Any]
+Some = TypeVar("Some", TrialRow, MeanRow)
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would run
 
 
-def as_json(rows: Sequence[Row]) -> str:
+def as_json(rows: Sequence[Mapping[str, object]]) -> str:
     """A list of rows, one a line."""
     return "[" + ",\n ".join(json.dumps(row, ensure_ascii=False) for row in rows) + "]\n"
 
 
-def as_csv(rows: Sequence[Row]) -> str:
+def as_csv(rows: Sequence[Mapping[str, object]]) -> str:
     """A head and one line per row; compressions and facts as `name=value` with blanks.
 
     A text that a spreadsheet would take for a formula has a `'` in front; control
@@ -73,15 +74,15 @@ def session_table(result: Result, columns: int | None = None) -> Iterator[str]:
     yield from _left_out(table)
 
 
-def _title(row: Row) -> str:
+def _title(row: AnyRow) -> str:
     return f"window {row['window']}"
 
 
-def _table(head: Sequence[str], weights: Sequence[str], rows: Sequence[Row],
-           cells: Callable[[Row], Sequence[str]], columns: int | None) -> Table:
+def _table(head: Sequence[str], weights: Sequence[str], rows: Sequence[Some],
+           cells: Callable[[Some], Sequence[str]], columns: int | None) -> Table:
     """One block per window; a bill only where there were prices."""
     shown = [name for name in head if name != "bill" or any(
-        row.get("bill") is not None for row in rows)]
+        row["bill"] is not None for row in rows)]
     blocks: dict[str, list[Sequence[str]]] = {}
     for row in rows:
         blocks.setdefault(_title(row), []).append(
@@ -96,25 +97,25 @@ def _left_out(table: Table) -> Iterator[str]:
         yield f"(a file or a pipe also gets: {', '.join(table.left_out)})"
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    shares = (_share(row[key]) for key in ("far_recall", "far_in_context", "recall", "fresh",
-                                           "lines", "reach", "cost"))
+def _cells(row: TrialRow) -> tuple[str, ...]:
+    shares = map(_share, (row["far_recall"], row["far_in_context"], row["recall"], row["fresh"],
+                          row["lines"], row["reach"], row["cost"]))
     done = " ".join(f"{name}={times}" for name, times in row["compressions"].items())
-    return (row["policy"], *shares, _bill(row), *(str(row[key]) for key in (
-        "summary_tokens", "peak_tokens", "sent_tokens", "over_window_steps")),
-        "-" if row["prefix_breaks"] is None else f"{row['prefix_breaks']:.1f}",
-        str(row["law_breaks"]), done)
+    return (row["policy"], *shares, _bill(row), str(row["summary_tokens"]),
+            str(row["peak_tokens"]), str(row["sent_tokens"]), str(row["over_window_steps"]),
+            "-" if row["prefix_breaks"] is None else f"{row['prefix_breaks']:.1f}",
+            str(row["law_breaks"]), done)
 
 
-def _bill(row: Row) -> str:
-    return "-" if row.get("bill") is None else f"{row['bill']:.4f}"
+def _bill(row: AnyRow) -> str:
+    return "-" if row["bill"] is None else f"{row['bill']:.4f}"
 
 
 def _share(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _facts(rows: Sequence[Row], never_said: bool = True) -> Iterator[str]:
+def _facts(rows: Sequence[TrialRow], never_said: bool = True) -> Iterator[str]:
     """One line per fact: its state at the last step under each policy. `never_said`: also
     for those that are gone under all of them, `none` too."""
     for fact in rows[0]["facts"]:
@@ -145,7 +146,7 @@ _SUMMARY_WEIGHTS = ("policy", "far", "in context", "cost", "bill", "summaries", 
                     "interval", "sessions", "worst tenth", "reach", "recall", "fresh", "lines")
 
 
-def summary_table(summary: Sequence[Row], columns: int | None = None) -> Iterator[str]:
+def summary_table(summary: Sequence[MeanRow], columns: int | None = None) -> Iterator[str]:
     """One table per window, over all sessions that count there, none where no session does;
     `columns` of the terminal."""
     counted = [row for row in summary if row["sessions"]]
@@ -156,11 +157,11 @@ def summary_table(summary: Sequence[Row], columns: int | None = None) -> Iterato
     yield from _left_out(table)
 
 
-def _summary_cells(row: Row) -> tuple[str, ...]:
+def _summary_cells(row: MeanRow) -> tuple[str, ...]:
     between = "-" if row["low"] is None else f"{row['low']:.3f}-{row['high']:.3f}"
     return (row["policy"], str(row["sessions"]), _share(row["far_recall"]), between,
-            *(_share(row[key]) for key in ("far_in_context", "worst_tenth", "recall", "fresh",
-                                           "lines", "reach", "cost")),
+            *map(_share, (row["far_in_context"], row["worst_tenth"], row["recall"], row["fresh"],
+                          row["lines"], row["reach"], row["cost"])),
             _bill(row), "-" if row["summary_price"] is None else f"+{row['summary_price']:.2f}",
             "-" if row["prefix_breaks"] is None else f"{row['prefix_breaks']:.1f}",
             "-" if row["over_share"] is None else f"{100 * row['over_share']:.0f} %",
@@ -191,7 +192,8 @@ def _missed(result: Result) -> dict[tuple[str, int], list[Sequence[Any]]]:
     return cells
 
 
-def with_missed(result: Result, policies: Sequence[str], limit: int) -> Iterator[Row]:
+def with_missed(result: Result, policies: Sequence[str], limit: int
+                ) -> Iterator[Mapping[str, object]]:
     """The rows of a session, those of the policies that were asked for with what they missed."""
     cells = _missed(result)
     for row in result["rows"]:

@@ -10,17 +10,16 @@ how it looks; the page and the terminal say the same sentences.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import Any
 
 from ..columns import number_of
 from .extremes import EXTREMES
+from .rows import AnyRow, MeanRow, Measure, TrialRow
 from .summary import interval
 from .variants import VARIANTS
 
-Row = Mapping[str, Any]
 BOUNDS = ("none", *EXTREMES)  # they stand in the table as bounds, not as advice
 NEARLY = .02       # of far recall, and of that in context: two that differ less are close
 NO_STEP = .005     # of the steps of many sessions: the table says 0 % of less
@@ -41,12 +40,12 @@ class Verdict:
 
     where: str
     so: str = ""
-    take: Row | None = None
-    most: Row | None = None
-    cheapest: Row | None = None
-    smallest: Row | None = None
+    take: AnyRow | None = None
+    most: AnyRow | None = None
+    cheapest: AnyRow | None = None
+    smallest: TrialRow | None = None
     instead: str = ""
-    next: Row | None = None
+    next: AnyRow | None = None
 
     def said(self, named: Callable[[str], str] = str) -> str:
         """The sentences behind `where`; `named` renders the name of a policy."""
@@ -69,12 +68,14 @@ class Verdict:
             yield f"The cheapest is {named(cheapest['policy'])}: {_numbers(cheapest)}."
 
 
-def _session_by_session(take: Row, other: Row | None,
+def _session_by_session(take: AnyRow, other: AnyRow | None,
                         named: Callable[[str], str]) -> Iterator[str]:
     """Of many sessions: how sure it is that one keeps more than the other,
     and where it keeps the least."""
-    each, others = (row.get("each", ()) for row in (take, other or {}))
-    gains = [ours - theirs for ours, theirs in zip(each, others)
+    if "each" not in take:
+        return
+    others = other["each"] if other is not None and "each" in other else []
+    gains = [ours - theirs for ours, theirs in zip(take["each"], others)
              if ours is not None and theirs is not None]
     low, high = interval(gains)
     if other is not None and low is not None and high is not None:
@@ -83,15 +84,16 @@ def _session_by_session(take: Row, other: Row | None,
         yield (f"Session by session its far recall differs from that of {named(other['policy'])} "
                f"by {fsum(gains) / len(gains):+.3f} ({low:+.3f} to {high:+.3f}), higher in "
                f"{better} of {len(gains)} and lower in {worse}{chance}.")
-    if over := take.get("over_steps"):
+    if over := take["over_steps"]:
         yield (f"In {number_of(over, 'step')} of all it did not fit: there a session would have "
                "ended.")
-    if take.get("worst_session") and len(each) > 1:
-        least = min(far for far in each if far is not None)
+    if take["worst_session"] and len(take["each"]) > 1:
+        least = min(far for far in take["each"] if far is not None)
         yield f"It keeps the least in {named(take['worst_session'])}, {least:.3f}."
 
 
-def verdicts(rows: Sequence[Row], summary: Sequence[Row], unsound: set[str]) -> Iterator[Verdict]:
+def verdicts(rows: Sequence[TrialRow], summary: Sequence[MeanRow],
+             unsound: set[str]) -> Iterator[Verdict]:
     """One per session and window of `rows`, or, for many sessions, per window of `summary`.
 
     `unsound` are the policies that break laws by their own account.
@@ -106,14 +108,14 @@ def verdicts(rows: Sequence[Row], summary: Sequence[Row], unsound: set[str]) -> 
                       [row for row in rows if (row["session"], row["window"]) == key], out)
 
 
-def fit_to_ship(rows: Sequence[Row], unsound: set[str]) -> list[Row]:
+def fit_to_ship(rows: Sequence[MeanRow], unsound: set[str]) -> list[MeanRow]:
     """Of the rows of a `summary` those that may be advised: no bound, within the window, lawful."""
     out = unsound.union(BOUNDS, VARIANTS)
     return [row for row in rows if row["policy"] not in out and not row["law_breaks"]
             and (row["over_share"] or 0) < NO_STEP]
 
 
-def _of_many(window: int, rows: Sequence[Row], unsound: set[str]) -> Verdict:
+def _of_many(window: int, rows: Sequence[MeanRow], unsound: set[str]) -> Verdict:
     count = rows[0]["sessions"]
     if not count:
         return Verdict(f"Window {window}",
@@ -128,7 +130,7 @@ def _of_many(window: int, rows: Sequence[Row], unsound: set[str]) -> Verdict:
                     [row for row in rows if row["policy"] not in BOUNDS])
 
 
-def _of_one(where: str, rows: Sequence[Row], out: set[str]) -> Verdict:
+def _of_one(where: str, rows: Sequence[TrialRow], out: set[str]) -> Verdict:
     base = next((row for row in rows if row["policy"] == "none"), rows[0])
     if not base["over_window_steps"]:
         return Verdict(where, "the whole session fits, its largest request has "
@@ -137,18 +139,19 @@ def _of_one(where: str, rows: Sequence[Row], out: set[str]) -> Verdict:
           "would not have fitted.")
     sound = [row for row in rows if row["policy"] not in out and not row["law_breaks"]
              and not row["over_window_steps"]]
+    if sound and all(row["far_recall"] is None for row in sound):
+        return Verdict(where, so, smallest=min(sound, key=lambda row: row["peak_tokens"]))
     return _advised(where, so, sound)
 
 
-def _advised(where: str, so: str, sound: Sequence[Row], beside: Sequence[Row] = ()) -> Verdict:
+def _advised(where: str, so: str, sound: Sequence[AnyRow],
+             beside: Sequence[AnyRow] = ()) -> Verdict:
     """What to take of policies that may be taken; `beside` are those that it is held against
     where it is the only one."""
     if not sound:
         return Verdict(where, so,
                        instead="No policy here stays within the window and keeps the laws.")
     measured = [row for row in sound if row["far_recall"] is not None]
-    if not measured:
-        return Verdict(where, so, smallest=min(sound, key=lambda row: row["peak_tokens"]))
     most = max(measured, key=lambda row: (_held(row), -_price(row)))
     if not _held(most):
         return Verdict(where, so, instead="No policy here keeps anything of what is used again "
@@ -162,34 +165,36 @@ def _advised(where: str, so: str, sound: Sequence[Row], beside: Sequence[Row] = 
                    next=max(others, key=_held, default=None))
 
 
-def _held(row: Row) -> float:
+def _held(row: AnyRow) -> float:
     """Both shares together: words without what stood around them count half."""
-    return float(round(row["far_recall"] + (row["far_in_context"] or 0), 4))
+    return float(round((row["far_recall"] or 0) + (row["far_in_context"] or 0), 4))
 
 
-def _lost(most: Row, row: Row, key: str) -> float:
+def _lost(most: AnyRow, row: AnyRow, key: Measure) -> float:
     return round((most[key] or 0) - (row[key] or 0), 4)
 
 
-def paid(row: Row) -> float:
+def paid(row: AnyRow) -> float:
     """The price of all requests and summaries; what has none is not cheap."""
     return float("inf") if row["cost"] is None else row["cost"] + (row["summary_price"] or 0)
 
 
-def _price(row: Row) -> float:
+def _price(row: AnyRow) -> float:
     """The bill, where there are prices, else what is paid relative to no compression."""
-    return paid(row) if row.get("bill") is None else float(row["bill"])
+    return paid(row) if row["bill"] is None else row["bill"]
 
 
-def _cheap(row: Row) -> tuple[float, float]:
+def _cheap(row: AnyRow) -> tuple[float, float]:
     return _price(row), -_held(row)
 
 
-def _numbers(row: Row) -> str:
+def _numbers(row: AnyRow) -> str:
     """What it keeps, with the interval of many sessions, and what it costs."""
-    between = "" if row.get("low") is None else f" ({row['low']:.3f} to {row['high']:.3f})"
+    between = ""
+    if "low" in row and row["low"] is not None:
+        between = f" ({row['low']:.3f} to {row['high']:.3f})"
     inside = "" if row["far_in_context"] is None else f", {row['far_in_context']:.3f} in context"
     price = "" if row["cost"] is None else f", at a cost of {paid(row):.2f}"
-    if row.get("bill") is not None:
+    if row["bill"] is not None:
         price = f", at a bill of {row['bill']:.4f}" + " a session" * ("each" in row)
     return f"far recall {row['far_recall']:.3f}{between}{inside}{price}"

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from ...columns import number_of
 from ..panel import BOTTOM, HEIGHT, TOP, Look, Points, Scale, on_frontier, panel, scale_of, width_of
-from ..verdict import BOUNDS, Row, fit_to_ship, paid
+from ..rows import MeanRow
+from ..verdict import BOUNDS, fit_to_ship, paid
 
 ALL_NAMED = 12  # policies; of more only those on the frontier have their names beside their dots
 TITLE = 30      # pixels over a panel
@@ -19,14 +20,14 @@ _SAID = ("Far recall (up) against cost (right), summaries included, relative to 
          "breaks laws or does not stay within the window.")
 
 
-def picture(summary: Sequence[Row], unsound: set[str]) -> str:
+def picture(summary: Sequence[MeanRow], unsound: set[str]) -> str:
     """The figure of these means, "" where nothing was measured."""
     rows = [row for row in summary if row["policy"] not in BOUNDS
             and row["far_recall"] is not None and row["cost"] is not None]
     windows = list(dict.fromkeys(row["window"] for row in rows))
     if not windows:
         return ""
-    points = {window: {row["policy"]: (paid(row), row["far_recall"]) for row in rows
+    points = {window: {row["policy"]: (paid(row), row["far_recall"] or 0.0) for row in rows
                        if row["window"] == window} for window in windows}
     scale = scale_of(points.values())
     panels = [_panel(number, [row for row in rows if row["window"] == window], points[window],
@@ -37,7 +38,7 @@ def picture(summary: Sequence[Row], unsound: set[str]) -> str:
             + f"\n</svg><figcaption>{_SAID}</figcaption></figure>")
 
 
-def _panel(number: int, rows: Sequence[Row], points: Points,
+def _panel(number: int, rows: Sequence[MeanRow], points: Points,
            scale: Scale, unsound: set[str]) -> str:
     fit = {row["policy"] for row in fit_to_ship(rows, unsound)}
     best = on_frontier({name: point for name, point in points.items() if name in fit})
