@@ -1,60 +1,6 @@
-"""Milestone 6: what the report page gets: one JSON value, and nothing else.
+"""Milestone 6: the data of the report page, as `pageform.py` has it.
 
-`page.render(data) -> str` makes the file; here stands what `data` has. The same
-comparison gives the same data. Every string may be hostile. Keys, in this order:
-
-    title      text for the head of the page
-    command    the exact command line that makes it again
-    estimator  the name that stands beside every number of tokens
-    rows       the rows of `compare --json`, the baseline `none` first for each
-               session and window; `measures.KEYS` has their keys
-    summary    only where there are several sessions: one row per window and policy with
-               window, policy, sessions (how many counted for the evidence), far_recall,
-               low, high (the bootstrap interval of far_recall), far_in_context, recall,
-               fresh, lines, reach, worst_tenth, cost, summary_price, prefix_breaks, bill; each
-               null where nothing could be counted; `each` (far recall of each session),
-               worst_session and over_steps, for the verdict
-    facts      the probes: the texts asked for with --fact, in order
-    notes      sentences to be shown under the table: what was left out and why
-    sessions   the sessions that the bench can show, each with its history once:
-
-        session, format, language ("en", "zh")   as in its rows
-        notes      sentences: what its reader could not do
-        windows    the windows of the grid, rising; all policies were replayed at each
-        messages   the history, by index:
-                   {step, role, name, tokens, chars, lines, text, calls, error, group}
-                   `text` is the content, at most CUT characters of it (`chars` has the
-                   true length; the handle is #index); `calls` is a list of [name, text
-                   of the arguments, their true length]; `error` a code or ""; `group`
-                   the index of the first message of its group: what moves together
-        steps      history index of the first assistant message of each step: what a view
-                   is made from at step s are the messages before steps[s]
-        runs       one a policy and window, the baseline first:
-
-            policy, window, soft, hard       tokens; window, soft and hard null for `none`
-            about, source, breaks            of the policy; breaks are law numbers
-            tokens       sent before each step, by step
-            prefix       of these the leading tokens that were sent before unchanged
-            over         the steps whose view was over the window
-            missing      by step: [items needed, items that the view held, of them far,
-                         far held], or [] without evidence
-            changes      what was done, in order: {step, strategy, trigger, before_tokens,
-                         after_tokens, affected, dropped, unsupported, inserts}; `inserts`
-                         are [at, {role, name, text, chars, tokens, stands_for, how, calls}]
-            layers       by strategy: {changes, saved, spent}, all but `changes` in tokens
-            facts        by probe: its state at each step as a run-length list of
-                         [first step, state], state one of "", verbatim, summary, handle,
-                         gone; "" as long as the fact has not entered the history
-
-The view of a step is folded like this, as by `compression/view.py`:
-
-    view = []; for each step s: append the messages before steps[s] that are not in yet,
-    each as an entry {index}; then for each change of step s, in order: take out the
-    entries at the positions `affected`, then insert each of `inserts` at its position
-    `at`, in rising order.
-
-An entry without `stands_for` (attached) stands for no message. What a change took out
-and no entry of it stands for is `dropped`.
+`page.render_page` makes the file of it. What is left out: what has no room (`pagesize.py`).
 """
 
 from __future__ import annotations
@@ -65,7 +11,8 @@ from typing import Any
 from ..messages import Message, arguments_text, calls_of, groups
 from ..words import rows_of
 from .measures import Tally
-from .pagesize import CUT, SESSIONS, Data, cut_for, size_of, with_fewer_windows
+from .pageform import Changed, Inserted, Layer, Page, PageRun, PageSession, Past, Said
+from .pagesize import CUT, SESSIONS, cut_for, size_of, with_fewer_windows
 from .recording import Recording
 from .replay import Moment, Trial
 from .summary import summarise
@@ -90,8 +37,8 @@ class Film:
         self._prefix: list[int] = []
         self._over: list[int] = []
         self._missing: list[list[int]] = []
-        self._changes: list[Data] = []
-        self._layers: dict[str, Data] = {}
+        self._changes: list[Changed] = []
+        self._layers: dict[str, Layer] = {}
 
     def __call__(self, moment: Moment) -> None:
         """Keep one step."""
@@ -114,10 +61,10 @@ class Film:
             asked_by = self._changes[-1]["strategy"] if self._changes else "summary"
             self._layer(asked_by)["spent"] += self._tally.summary_cost(payload)
 
-    def _layer(self, name: str) -> Data:
+    def _layer(self, name: str) -> Layer:
         return self._layers.setdefault(name, {"changes": 0, "saved": 0, "spent": 0})
 
-    def data(self) -> Data:
+    def data(self) -> PageRun:
         """One of the `runs` of a session."""
         policy, budget = self._trial.policy, self._trial.budget
         soft, hard = (budget.soft, budget.hard) if budget.window else (None, None)
@@ -130,17 +77,21 @@ class Film:
                           for probe in self._tally.probes}}
 
 
-def _change(payload: Mapping[str, Any]) -> Data:
-    inserts = [[item["at"], {**_message(item["message"], CUT), "tokens": item["tokens"],
-                             "stands_for": item["stands_for"], "how": item["how"]}]
-               for item in payload["entries"]]
-    return {**{key: payload[key] for key in ("step", "strategy", "trigger", "before_tokens",
-                                             "after_tokens")},
+def _change(payload: Mapping[str, Any]) -> Changed:
+    return {"step": payload["step"], "strategy": payload["strategy"],
+            "trigger": payload["trigger"], "before_tokens": payload["before_tokens"],
+            "after_tokens": payload["after_tokens"],
             "affected": payload["affected_indexes"], "dropped": payload.get("dropped", []),
-            "unsupported": payload.get("unsupported", []), "inserts": inserts}
+            "unsupported": payload.get("unsupported", []),
+            "inserts": [[item["at"], _inserted(item)] for item in payload["entries"]]}
 
 
-def _message(message: Message, cut: int) -> Data:
+def _inserted(item: Mapping[str, Any]) -> Inserted:
+    return {**_message(item["message"], CUT), "tokens": item["tokens"],
+            "stands_for": item["stands_for"], "how": item["how"]}
+
+
+def _message(message: Message, cut: int) -> Said:
     text = message["content"]
     calls = ((call["name"], arguments_text(call)) for call in calls_of(message))
     return {"role": message["role"], "name": message.get("name", ""), "text": text[:cut],
@@ -148,7 +99,7 @@ def _message(message: Message, cut: int) -> Data:
 
 
 def page_session(recording: Recording, films: Sequence[Film], windows: Sequence[int],
-                 notes: Sequence[str]) -> Data:
+                 notes: Sequence[str]) -> PageSession:
     """One of the `sessions`, whole: `films` are of all its `windows`."""
     return {"session": recording.name, "format": recording.format,
             "language": recording.language, "notes": list(notes),
@@ -157,7 +108,7 @@ def page_session(recording: Recording, films: Sequence[Film], windows: Sequence[
             "runs": [film.data() for film in films]}
 
 
-def _history(recording: Recording) -> list[Data]:
+def _history(recording: Recording) -> list[Past]:
     cut = cut_for(len(message["content"]) for message in recording.messages)
     group_of = [group.start for group in groups(recording.messages) for _ in group]
     return [{"step": step, **_message(message, cut), "tokens": tokens,
@@ -178,7 +129,7 @@ def _step_of_each(recording: Recording) -> Iterator[int]:
 
 
 def page_data(command: str, estimator: str, facts: Sequence[str],
-              results: Sequence[Data]) -> Data:
+              results: Sequence[dict[str, Any]]) -> Page:
     """All that the page gets; `results` are what `compare.result_of` makes."""
     names = [result["session"] for result in results]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
@@ -189,14 +140,14 @@ def page_data(command: str, estimator: str, facts: Sequence[str],
             "facts": list(facts), "notes": notes, "sessions": shown}
 
 
-def _sessions_that_fit(results: Sequence[Data]) -> tuple[list[Data], list[str]]:
+def _sessions_that_fit(results: Sequence[dict[str, Any]]) -> tuple[list[PageSession], list[str]]:
     """(the sessions in `SESSIONS` characters, a note on each that is left out).
 
     Each has an equal part of what is left. Over it, windows that were not asked for are
     left out; a session that even then has no room is only in the table.
     """
     room = SESSIONS
-    shown: list[Data] = []
+    shown: list[PageSession] = []
     notes: list[str] = []
     pages = [result for result in results if result["page"] is not None]
     for at, result in enumerate(pages):

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+
+from .pageform import PageRun, PageSession
 
 CUT = 1_000            # characters of a text that the page holds
 HISTORY = 900_000      # characters of all texts of a session's history
 CHANGES = 700_000      # characters of all changes of a session, as JSON
 SESSIONS = 2_300_000   # characters of all sessions of a page, as JSON
-Data = dict[str, Any]
 
 
-def with_changes_that_fit(page: Data, asked: Sequence[int]) -> Data:
+def with_changes_that_fit(page: PageSession, asked: Sequence[int]) -> PageSession:
     """A session of a page, its changes in `CHANGES` characters.
 
     Windows that were not `asked` for are left out first, then those asked for, the last
@@ -43,7 +43,7 @@ def cut_for(sizes: Iterable[int]) -> int:
     return cut
 
 
-def with_fewer_windows(page: Data, asked: set[int], room: int) -> Data:
+def with_fewer_windows(page: PageSession, asked: set[int], room: int) -> PageSession:
     """A session of a page in `room` characters, if that is possible with what was asked for;
     what is farthest from it is left out first."""
     sizes = _sizes(page, size_of)
@@ -58,7 +58,7 @@ def with_fewer_windows(page: Data, asked: set[int], room: int) -> Data:
     return _without(page, gone, "the size of the page")
 
 
-def _sizes(page: Data, size: Callable[[Data], int]) -> dict[int, int]:
+def _sizes(page: PageSession, size: Callable[[PageRun], int]) -> dict[int, int]:
     """By window the sizes of its runs together."""
     sizes: dict[int, int] = {}
     for run in page["runs"]:
@@ -66,7 +66,7 @@ def _sizes(page: Data, size: Callable[[Data], int]) -> dict[int, int]:
     return sizes
 
 
-def _without(page: Data, gone: set[int], cause: str) -> Data:
+def _without(page: PageSession, gone: set[int], cause: str) -> PageSession:
     said = [f"left out for {cause}: the windows {', '.join(map(str, sorted(gone)))}"]
     return page if not gone else {
         **page, "notes": page["notes"] + said,
@@ -74,6 +74,6 @@ def _without(page: Data, gone: set[int], cause: str) -> Data:
         "runs": [run for run in page["runs"] if run["window"] not in gone]}
 
 
-def size_of(data: Data) -> int:
+def size_of(data: object) -> int:
     """Characters of a part of the page, as JSON."""
     return len(json.dumps(data, ensure_ascii=False))

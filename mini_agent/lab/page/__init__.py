@@ -3,29 +3,28 @@
 `render_page` fills the template once, with real `.css` and `.js` files of this folder.
 The verdict, the table and the curves are made here and stand in the page as text
 and picture; the bench gets the data as JSON and only folds the changes that Python
-made (`lab/pagedata.py` has their form). Texts of a session reach the page in two
+made (`lab/pageform.py` has their form). Texts of a session reach the page in two
 ways, both closed: escaped by `html.escape`, or inside the JSON with `<` escaped.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 from string import Template
-from typing import Any
 
+from ..pageform import Page
+from ..rows import TrialRow
 from .curves import curves
 from .picture import picture
 from .table import notes, summary_tables, tables, told
 from .verdict import unsound, verdict
 
-Data = dict[str, Any]
 SCRIPTS = ("fold.js", "strip.js", "bench.js", "sort.js")
 
 
-def render_page(data: Data) -> str:
+def render_page(data: Page) -> str:
     """The page of a comparison (`pagedata.page_data`), the same bytes for the same data."""
     return Template(_part("page.html")).substitute(
         title=escape(data["title"]), style=_part("page.css"), verdict=verdict(data),
@@ -35,9 +34,9 @@ def render_page(data: Data) -> str:
         script="\n".join(_part(name) for name in SCRIPTS))
 
 
-def _sessions(data: Data) -> str:
+def _sessions(data: Page) -> str:
     """Table and curves of each session; of several, each is folded up under its name."""
-    rows: dict[str, list[Mapping[str, Any]]] = {}
+    rows: dict[str, list[TrialRow]] = {}
     for row in data["rows"]:
         rows.setdefault(row["session"], []).append(row)
     shown = {session["session"]: session for session in data["sessions"]}
@@ -50,7 +49,7 @@ def _sessions(data: Data) -> str:
     return "\n".join(parts)
 
 
-def embedded(data: Data) -> str:
+def embedded(data: Page) -> str:
     """JSON that can stand in a script element: no `<` can end it or begin a comment."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     for sign in ("<", "\u2028", "\u2029"):

@@ -8,17 +8,17 @@ did: a tick a change, in the policy's row under the plot.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Any
 
-Run = Mapping[str, Any]
+from ..pageform import PageRun, PageSession
+
 WIDTH, HEIGHT, LEFT, ROW = 860, 240, 70, 14  # pixels: plot, left margin, a row of ticks
 POINTS = 300  # of a curve, at most
 HUES = 12     # colours that can be told apart; then the dashes change
 
 
-def curves(session: Mapping[str, Any], windows: Sequence[int]) -> str:
+def curves(session: PageSession, windows: Sequence[int]) -> str:
     """A figure for each of these windows that the page still has."""
     baseline = [run for run in session["runs"] if run["policy"] == "none"][:1]
     governed = [run for run in session["runs"] if run["policy"] != "none"]
@@ -27,7 +27,7 @@ def curves(session: Mapping[str, Any], windows: Sequence[int]) -> str:
                      or not governed)
 
 
-def _figure(name: str, window: int, runs: Sequence[Run]) -> str:
+def _figure(name: str, window: int, runs: Sequence[PageRun]) -> str:
     steps = max((len(run["tokens"]) for run in runs), default=0)
     top = max([window * 2, *(max(run["tokens"], default=0) for run in runs
                              if run["policy"] != "none"), 1])
@@ -70,7 +70,7 @@ def _limit(tokens: int, top: int, word: str) -> list[str]:
             f'{word} {tokens}</text>']
 
 
-def _curve(number: int, run: Run, steps: int, top: int) -> str:
+def _curve(number: int, run: PageRun, steps: int, top: int) -> str:
     points = " ".join(f"{_x(step, steps):.1f},{_y(value, top):.1f}"
                       for step, value in _thinned(run["tokens"]))
     return (f'<polyline class="curve hue{number % HUES}" data-policy="{escape(run["policy"])}" '
@@ -78,7 +78,7 @@ def _curve(number: int, run: Run, steps: int, top: int) -> str:
             f'<title>{escape(run["policy"])}</title></polyline>')
 
 
-def _ticks(number: int, run: Run, steps: int) -> list[str]:
+def _ticks(number: int, run: PageRun, steps: int) -> list[str]:
     y = HEIGHT + 34 + ROW * number
     path = "".join(f"M{_x(step, steps):.1f} {y}v{ROW - 5}"
                    for step in sorted({change["step"] for change in run["changes"]}))

@@ -13,9 +13,10 @@ from html import escape
 from typing import Any
 
 from ...columns import number_of
+from ..pageform import Page
 from ..verdict import BOUNDS
 
-Row = Mapping[str, Any]
+Row = Mapping[str, Any]  # a `TrialRow` or `MeanRow`, whose keys are those of the columns
 Column = tuple[str, str, str, bool | None]  # key, head, what it says, whether more is better
 COLUMNS: tuple[Column, ...] = (
     ("policy", "policy", "the name of the policy", None),
@@ -82,7 +83,7 @@ def _by_window(rows: Sequence[Row]) -> Iterator[tuple[int, list[Row]]]:
         yield window, [row for row in rows if row["window"] == window]
 
 
-def notes(data: Mapping[str, Any]) -> str:
+def notes(data: Page) -> str:
     """What was left out and why, as a list."""
     said = [*data["notes"], *(f"{session['session']}: {note}" for session in data["sessions"]
                               for note in session["notes"])]

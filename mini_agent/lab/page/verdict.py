@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from html import escape
-from typing import Any
 
+from ..pageform import Page
 from ..verdict import verdicts
 
 MOST_SAID = 12  # paragraphs of a page; a table says the rest
 
 
-def verdict(data: Mapping[str, Any]) -> str:
+def verdict(data: Page) -> str:
     """One paragraph per session and window, or per window for many sessions."""
     said = [f"{escape(found.where)}: {found.said(_strong)}"
             for found in verdicts(data["rows"], data["summary"], unsound(data))]
@@ -20,7 +19,7 @@ def verdict(data: Mapping[str, Any]) -> str:
     return "\n".join(f"<p>{text}</p>" for text in said)
 
 
-def unsound(data: Mapping[str, Any]) -> set[str]:
+def unsound(data: Page) -> set[str]:
     """The policies that break laws by their own account."""
     return {run["policy"] for session in data["sessions"] for run in session["runs"]
             if run["breaks"]}
