@@ -25,7 +25,7 @@ from mini_agent.chat.screen import Screen, Style, joined_to_fit, style_of
 from mini_agent.chat.wrap import Wrap, wrapped
 from mini_agent.columns import fitted, is_wide, name_to_fit, unbroken, width
 from mini_agent.compression.policies import find_policy, policy_names
-from mini_agent.errors import ContextOverflowError, ModelError, UsageError
+from mini_agent.errors import ContextOverflowError, ModelError, ToolError, UsageError
 from mini_agent.hostile import exposed
 from mini_agent.interrupts import Interrupts
 from mini_agent.messages import call
@@ -431,6 +431,7 @@ class Leave(FolderTest):
         talk = Talk(self.folder, [RUN, RUN, WRITE, DONE], ["hi", "sure", "a", "n"])
         self.assertIn("  run:\n  python -c 'print(6 * 7)'\n", talk.told)
         self.assertEqual(3, len(talk.keyboard.asked))
+        self.assertIn("\nanswer y, a, or n; after n you may give a reason\n", talk.told)
         self.assertIn("42", self.result(talk))
         self.assertFalse((self.folder / "a.txt").exists())
 
@@ -487,6 +488,24 @@ class Leave(FolderTest):
         self.assertEqual('  delegate {\n   "task": "count 一",\n   "writes": [\n    "a"\n   ]\n  }\n'
                          "delegate? y(es), a(lways), n(o) [reason]: ",
                          self.asking("delegate", task="count 一", writes=["a"]))
+
+    def test_a_child_is_asked_for_unless_it_can_only_read(self) -> None:
+        """What may run a command may do anything, whatever it was told to do."""
+        for free in ({}, {"tools": ["read_file", "search_text"]}, {"writes": []}):
+            self.assertEqual("", self.asking("delegate", task="x", **free))
+        for asked in ({"writes": ["a"]}, {"tools": ["read_file", "run_command"]}):
+            self.assertIn("delegate? ", self.asking("delegate", task="x", **asked))
+
+    def test_where_only_reading_is_allowed_nobody_is_asked_for_more(self) -> None:
+        """Whatever the tool is called: the model is told why."""
+        nobody: Any = SimpleNamespace()
+        permission = Permission(Workspace(self.folder), nobody, nobody, nobody, Texts,
+                                read_only=True)
+        permission(SimpleNamespace(name="read_file"), {})  # type: ignore[arg-type]
+        with self.assertRaises(ToolError) as caught:
+            permission(SimpleNamespace(name="run_command"), {})  # type: ignore[arg-type]
+        self.assertEqual(("DENIED", Texts()("denied_read_only")),
+                         (caught.exception.code, caught.exception.message))
 
     def test_an_edit_that_will_fail_is_not_asked_for(self) -> None:
         """Of a file that is not there, of no words, of words that stand there twice."""
