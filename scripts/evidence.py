@@ -26,12 +26,13 @@ from mini_agent.cli import Parser, guarded
 from mini_agent.columns import columns_of, write_rows
 from mini_agent.compression.budget import windows_of
 from mini_agent.disk import write_file
-from mini_agent.lab.compare import Plan, Result, compare
+from mini_agent.lab.compare import Plan, compare
 from mini_agent.lab.frontier import frontier_svg
 from mini_agent.lab.heldout import HeldOut, second_halves
 from mini_agent.lab.page import render_page
 from mini_agent.lab.pagedata import page_data
 from mini_agent.lab.progress import ProgressLine
+from mini_agent.lab.results import Result
 from mini_agent.lab.sources import find_sources
 from mini_agent.lab.study import KNOWN, POLICIES, Study
 from mini_agent.lab.summary import is_counted

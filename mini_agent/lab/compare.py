@@ -26,16 +26,18 @@ from .extremes import check_names, lab_policy
 from .halves import second_half
 from .measures import Tally
 from .pagedata import Film, page_session
+from .pageform import PageRun
 from .pagesize import with_changes_that_fit
 from .processes import Errand, side_by_side
 from .recording import Recording
 from .replay import Trial, replay
+from .results import Result, Unread
+from .rows import TrialRow
 from .sessions import LogSession, left_out, open_sessions
 from .sources import Source
 from .taskrun import run_in_copy
 
 BASELINE = "none"
-Result = dict[str, Any]
 Progress = Callable[[float], None]
 
 
@@ -82,26 +84,22 @@ class Plan:
 
 
 def file_results(source: Source, plan: Plan, progress: Progress = lambda _: None,
-                 jobs: int = 1) -> list[Result]:
+                 jobs: int = 1) -> list[Result] | list[Unread]:
     """The results of a file: one for each session, or one that says what was wrong.
 
-    A result has `at` (the number of its source), `session`, and `error` or else `rows`,
-    `breaks` (policies that break laws by their own account), `notes` (sentences),
-    `unreadable` (lines, told of the first session of a file), `calls`, `tokens` and `head`
-    (of the session, in tokens), `missed` and `page`. `progress` gets the share of the file
-    that is done, 0 to 1. `jobs` processes share the policies.
+    `progress` gets the share of the file that is done, 0 to 1. `jobs` processes share the
+    policies.
     """
     try:
         sessions = open_sessions(source.path, partial(
             run_in_copy, workspace=plan.workspace, named=source.asked))
     except MiniAgentError as error:
-        return [{"at": source.at, "session": source.name, "error": str(error),
-                 "asked": source.asked}]
+        return [Unread(at=source.at, session=source.name, error=str(error), asked=source.asked)]
     replayed = _replayed if jobs == 1 else partial(_in_parts, jobs)
     results = replayed(sessions, source, plan, progress)
-    if plan.page:
-        for result in results:
-            result["page"] = with_changes_that_fit(result["page"], plan.windows)
+    for result in results:
+        if (page := result["page"]) is not None:
+            result["page"] = with_changes_that_fit(page, plan.windows)
     return results
 
 
@@ -126,23 +124,24 @@ def _in_parts(jobs: int, sessions: Sequence[LogSession], source: Source, plan: P
 
 def _joined(results: Sequence[Result], parts: Sequence[Plan], plan: Plan) -> Result:
     """The result of a session from those of its parts, as if it had been replayed whole."""
-    rows, runs = dict[tuple[int, str], Any](), dict[tuple[int, str], Any]()
+    rows, runs = dict[tuple[int, str], TrialRow](), dict[tuple[int, str], PageRun]()
     missed = dict[tuple[int, str], list[Any]]()
     for result, part in zip(results, parts, strict=True):
         rows |= zip(product(part.windows, part.names), result["rows"], strict=True)
-        if plan.page:
-            runs |= zip(product(part.shown, part.names), result["page"]["runs"], strict=True)
+        if (page := result["page"]) is not None:
+            runs |= zip(product(part.shown, part.names), page["runs"], strict=True)
         for found in result["missed"]:
             policy, window, *_ = found
             missed.setdefault((window, policy), []).append(found)
-    whole = results[0] | {
+    first = results[0]
+    whole = first | {
         "rows": [rows[key] for key in product(plan.windows, plan.names)],
         "breaks": [name for name in plan.names
                    if any(name in result["breaks"] for result in results)],
         "missed": list(chain.from_iterable(
             missed.get(key, ()) for key in product(plan.windows, plan.policies)))}
-    if plan.page:
-        whole["page"] = whole["page"] | {
+    if first["page"] is not None:
+        whole["page"] = first["page"] | {
             "runs": [runs[key] for key in product(plan.shown, plan.names)]}
     return whole
 
@@ -212,7 +211,7 @@ def notes_of(session: LogSession, recording: Recording) -> list[str]:
 
 
 def compare(sources: Sequence[Source], plan: Plan, jobs: int = 1,
-            progress: Callable[[int], None] = lambda _: None) -> Iterator[Result]:
+            progress: Callable[[int], None] = lambda _: None) -> Iterator[Result | Unread]:
     """The results of all sources, in their order, as they get done.
 
     `jobs` files are worked on at a time, each in a process of its own if more than one; a

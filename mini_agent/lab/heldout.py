@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
-from typing import Any
 
+from .results import Result
 from .rows import TrialRow
 from .study import CONTEXT, FAR, Pair, Study, difference
 from .summary import interval, is_counted, mean
@@ -29,7 +29,7 @@ SHIPPED = "digest_75_50_10"
 class HeldOut:
     """`results` of `compare.compare` over a folder of sessions, under all of `GRID`."""
 
-    results: Sequence[dict[str, Any]]
+    results: Sequence[Result]
 
     @cached_property
     def rows(self) -> dict[tuple[str, int, str], TrialRow]:

@@ -15,6 +15,7 @@ from .pageform import Changed, Inserted, Layer, Page, PageRun, PageSession, Past
 from .pagesize import CUT, SESSIONS, cut_for, size_of, with_fewer_windows
 from .recording import Recording
 from .replay import Moment, Trial
+from .results import Result
 from .summary import summarise
 
 GRID = (4, 5, 6, 7, 10, 12)  # eighths of a window, at which the page shows it too
@@ -129,7 +130,7 @@ def _step_of_each(recording: Recording) -> Iterator[int]:
 
 
 def page_data(command: str, estimator: str, facts: Sequence[str],
-              results: Sequence[dict[str, Any]]) -> Page:
+              results: Sequence[Result]) -> Page:
     """All that the page gets; `results` are what `compare.result_of` makes."""
     names = [result["session"] for result in results]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
@@ -140,7 +141,7 @@ def page_data(command: str, estimator: str, facts: Sequence[str],
             "facts": list(facts), "notes": notes, "sessions": shown}
 
 
-def _sessions_that_fit(results: Sequence[dict[str, Any]]) -> tuple[list[PageSession], list[str]]:
+def _sessions_that_fit(results: Sequence[Result]) -> tuple[list[PageSession], list[str]]:
     """(the sessions in `SESSIONS` characters, a note on each that is left out).
 
     Each has an equal part of what is left. Over it, windows that were not asked for are
@@ -149,9 +150,9 @@ def _sessions_that_fit(results: Sequence[dict[str, Any]]) -> tuple[list[PageSess
     room = SESSIONS
     shown: list[PageSession] = []
     notes: list[str] = []
-    pages = [result for result in results if result["page"] is not None]
-    for at, result in enumerate(pages):
-        page = with_fewer_windows(result["page"], {row["window"] for row in result["rows"]},
+    pages = [(result, whole) for result in results if (whole := result["page"]) is not None]
+    for at, (result, whole) in enumerate(pages):
+        page = with_fewer_windows(whole, {row["window"] for row in result["rows"]},
                                   room // (len(pages) - at))
         size = size_of(page)
         if shown and size > room:

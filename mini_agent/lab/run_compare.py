@@ -23,9 +23,10 @@ from ..disk import read_file, write_file
 from ..errors import DONE, FAILED, INTERRUPTED, WRONG_USE, UsageError
 from ..hostile import clean, escaped
 from .bounds import FAILURES, Bounds
-from .compare import Plan, Result, compare
+from .compare import Plan, compare
 from .pagedata import grid, page_data
 from .progress import ProgressLine
+from .results import Result, Unread
 from .rows import MeanRow
 from .shares import merge_shares, share_text
 from .sources import find_sources, shard
@@ -41,7 +42,7 @@ class Compared(NamedTuple):
 
     paths: Sequence[str]
     plan: Plan
-    results: Sequence[Result]
+    results: Sequence[Result | Unread]
     interrupted: bool = False
 
 
@@ -99,7 +100,7 @@ def _compared(options: argparse.Namespace, bounds: Bounds, err: TextIO) -> Compa
     if options.shard:
         sources = shard(sources, options.shard)
     line = ProgressLine(sum(source.size for source in sources), err, time.monotonic)
-    results: list[Result] = []
+    results: list[Result | Unread] = []
     interrupted = False
     try:
         for result in compare(sources, plan, options.jobs, line):
@@ -159,23 +160,25 @@ def _bounds(options: argparse.Namespace) -> Bounds:
     return Bounds(options.max_peak, options.min_recall, fail_on)
 
 
-def _tell_faults(results: Sequence[Result], err: TextIO) -> bool:
+def _tell_faults(results: Sequence[Result | Unread], err: TextIO) -> bool:
     """Say which files could not be read; True if one of them was asked for by name."""
     for result in results:
         if "error" in result:
             skipped = "" if result["asked"] else "left out: "
             write_rows([f"mini-agent: {skipped}{result['error']}"], err)
-    return any(result.get("asked") for result in results)
+    return any("error" in result and result["asked"] for result in results)
 
 
 def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
            out: TextIO) -> None:
     rows = [row for result in results for row in result["rows"]]
-    if options.json and options.evidence is not None:
-        rows = [row for result in results
-                for row in with_missed(result, plan.policies, options.evidence)]
-    if options.json or options.csv:
-        out.write(as_json(rows) if options.json else as_csv(rows))
+    if options.json:
+        out.write(as_json(rows if options.evidence is None else [
+            row for result in results
+            for row in with_missed(result, plan.policies, options.evidence)]))
+        return
+    if options.csv:
+        out.write(as_csv(rows))
         return
     columns = columns_of(out, options.plain)
     write = partial(write_rows, stream=out, plain=options.plain)

@@ -15,12 +15,13 @@ from typing import Any
 from ..disk import read_file
 from ..errors import UsageError
 from ..hostile import clean
-from .compare import Plan, Result
+from .compare import Plan
+from .results import Result, Unread
 
 FORMAT = 3
 
 
-def share_text(shard: str, paths: Sequence[str], plan: Plan, results: Sequence[Result],
+def share_text(shard: str, paths: Sequence[str], plan: Plan, results: Sequence[Result | Unread],
                interrupted: bool) -> str:
     """The share as JSON, a line; `shard` is "K/N"."""
     share: dict[str, Any] = json.loads(clean(json.dumps(
@@ -30,7 +31,7 @@ def share_text(shard: str, paths: Sequence[str], plan: Plan, results: Sequence[R
     return json.dumps({**share, "sum": _sum(share)}, ensure_ascii=False) + "\n"
 
 
-def merge_shares(paths: Sequence[str]) -> tuple[list[str], Plan, list[Result]]:
+def merge_shares(paths: Sequence[str]) -> tuple[list[str], Plan, list[Result | Unread]]:
     """Paths, plan and results of all shares of a comparison. Raises `UsageError`."""
     shares = [_read_share(path) for path in paths]
     first = shares[0]

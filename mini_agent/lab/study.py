@@ -14,12 +14,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ..columns import number_of
 from ..compression.policies import policy_names
 from . import prototype
 from .extremes import EXTREMES
+from .results import Result
 from .rows import MeanRow, Measure
 from .summary import interval, is_counted, summarise
 from .variants import VARIANTS
@@ -49,7 +50,7 @@ class Study:
     results, or at least these, `digest` and the variants that are asked for.
     """
 
-    results: Sequence[dict[str, Any]]
+    results: Sequence[Result]
     known: tuple[str, ...] = KNOWN
 
     @cached_property
@@ -62,7 +63,7 @@ class Study:
         """The windows of the table at which a session counts."""
         return list(dict.fromkeys(row["window"] for row in self.summary if row["sessions"]))
 
-    def counted(self, window: int) -> list[dict[str, Any]]:
+    def counted(self, window: int) -> list[Result]:
         """The results of the sessions that count at a window."""
         return [result for result in self.results if is_counted(result, window)]
 
@@ -92,8 +93,9 @@ class Study:
         for result in self.counted(window):
             values = {row["policy"]: row[measure] for row in result["rows"]
                       if row["window"] == window}
-            if values[ours] is not None and values[theirs] is not None:
-                found.append(Pair(result["session"], values[ours], values[theirs]))
+            one, other = values[ours], values[theirs]
+            if one is not None and other is not None:
+                found.append(Pair(result["session"], one, other))
         return found
 
     def sentences(self) -> Iterator[str]:

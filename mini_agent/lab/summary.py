@@ -13,13 +13,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 from math import fsum
-from typing import Any
 
+from .results import Result
 from .rows import MeanRow, Measure, TrialRow
 
 MIN_CALLS, MIN_HISTORY, MAX_HEAD = 20, 1.15, .4
 DRAWS, SEED = 1_000, 1
-Result = dict[str, Any]
 
 
 def is_counted(result: Result, window: int) -> bool:

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from ..columns import Table, number_of
 from ..hostile import escaped
 from .measures import KEYS, Missed
+from .results import Result
 from .rows import AnyRow, MeanRow, TrialRow
 
-Result = Mapping[str, Any]
 Some = TypeVar("Some", TrialRow, MeanRow)
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would run
 
@@ -197,7 +197,8 @@ def with_missed(result: Result, policies: Sequence[str], limit: int
     """The rows of a session, those of the policies that were asked for with what they missed."""
     cells = _missed(result)
     for row in result["rows"]:
-        if row["policy"] in policies:
-            found = cells.get((row["policy"], row["window"]), [])[:limit]
-            row = {**row, "missed": [dict(zip(Missed._fields, item)) for item in found]}
-        yield row
+        if row["policy"] not in policies:
+            yield row
+            continue
+        found = cells.get((row["policy"], row["window"]), [])[:limit]
+        yield {**row, "missed": [dict(zip(Missed._fields, item)) for item in found]}
