@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 
 from mini_agent.compression.drop import SlidingWindow, handle_ranges
+from mini_agent.compression.laws import Protection
 from mini_agent.compression.pins import Pin, Pins
 from mini_agent.compression.policies import find_policy, tools_of
 from mini_agent.compression.view import Entry, View
 from mini_agent.errors import ContextOverflowError, StrategyError
 from mini_agent.messages import assistant, pairing_faults, user
+from mini_agent.trace import Record
 
 from .desk import Desk
+from .windows import head, rounds, window
 
 DROPPED = re.compile(r"\[(\d+) older rounds? w(?:ere|as) dropped to make room: (\d+) messages?, "
                      r"(\S+) of the run log\]")
@@ -52,6 +55,29 @@ class Sliding(unittest.TestCase):
             change = SlidingWindow("naive")(view, SimpleNamespace(goal=goal))
             self.assertEqual(change.affected, tuple(range(gone)))
         self.assertIsNone(SlidingWindow("naive")(view, SimpleNamespace(goal=50)))
+
+    def test_keeping_the_head_keeps_pins_and_what_was_attached(self) -> None:
+        """Of what stands before the tail, only messages that nobody protects go."""
+        view = View(Entry(user("x"), 10, (index,)) for index in range(6))
+        view.entries[1] = Entry(user("a file"), 10, (), "attached")
+        pins = Pins((Pin(2, "x"),))
+        scene = SimpleNamespace(goal=0, pins=pins, protection=Protection(frozenset({0}), 5))
+        self.assertEqual(SlidingWindow("keep_head")(view, scene).affected, (3, 4))
+
+    def test_without_a_store_nothing_is_put_into_one(self) -> None:
+        """The session says so and, where nothing else can move, ends; a note that is made names
+        no tool that the agent has not."""
+        records: list[Record] = []
+        made = window(800, policy="recall", records=records)
+        with self.assertRaises(ContextOverflowError):
+            made.before_model_call([*head(), *rounds(8, "x" * 800)], 8)
+        failed = next(record["payload"] for record in records
+                      if record["event"] == "compression_skipped")
+        self.assertEqual(("failed", "recall: there is no store; give the run a folder"),
+                         (failed["reason"], failed["detail"]))
+        request = long_session("recall", tools=("read_result",)).ask()
+        way = STORED.fullmatch(request[2]["content"])[3]
+        self.assertEqual("read_result(handle=N) gives each of them back", way)
 
     def test_keeping_the_head_saves_the_task_but_still_tears_calls(self) -> None:
         """The head stands; somewhere a result stands without its call."""
