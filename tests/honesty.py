@@ -319,13 +319,15 @@ def patterns(language: str) -> dict[str, re.Pattern[str]]:
     made = {}
     for key in CLAIMS:
         parts = []
-        for literal, field, _, _ in Formatter().parse(TEXTS[key][at]):
-            parts.append(re.sub(r"^((?:\\ \w+)?\\ \w+)s\b", r"\1s?", re.escape(literal)).replace(
-                "were", "(?:were|was)"))
+        for literal, field, nouns, _ in Formatter().parse(TEXTS[key][at]):
+            parts.append(re.escape(literal))
             if field == "mark":
                 parts.append(re.escape(TEXTS["aging_mark"][at]))
             elif field:
                 parts.append(f"(?P<{field}>{_shape(field, key)})")
+            if nouns:
+                one, _, many = nouns.partition("|")
+                parts.append(f"\\ (?:{re.escape(one)}|{re.escape(many or one + 's')})")
         made[key] = re.compile("".join(parts) + (".*" if key == "aging_header" else ""))
     return made
 

@@ -1,7 +1,9 @@
 """Every text that the harness puts into a window, and why a run ended, in English and in Chinese.
 
 A key, the English text, the Chinese text, with `str.format` fields: short ones in
-the table here, those of a room with many in a file of their own beside it.
+the table here, those of a room with many in a file of their own beside it. In English,
+`{count:line}` is a count with its noun, `1 line` or `2 lines`; what has more than an `s`
+behind it gives both: `{count:line is|lines are}`.
 Nothing else in the program may write prose for the model, so that a run speaks
 one language from its first tool result to its last summary.
 """
@@ -14,6 +16,7 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Any
 
+from ..columns import number_of
 from .children import CHILDREN
 from .digest import DIGEST
 from .endings import ENDINGS
@@ -24,19 +27,13 @@ from .summaries import SUMMARIES
 from .tools import TOOLS
 
 LANGUAGES = ("en", "zh")
-# A count with its plural, and its verb if that follows: `{count} messages of this session are`.
-_COUNT = re.compile(
-    r"\{(\w+)\} ((?:\w+ )?"
-    r"(?:byte|character|file|line|message|pin|result|round|step|time|token))s\b"
-    r"(?:((?: of \w+ \w+)?) (are|were)\b)?")
-_OF_ONE = {"are": " is", "were": " was", None: ""}
 _HAN = re.compile("[\u4e00-\u9fff]")
 _LETTER = re.compile("[A-Za-z]")
 
 TEXTS: dict[str, tuple[str, str]] = {
     # shrink.py
     "aging_mark": ("[tool result aged, head and tail kept]", "[工具结果已老化,保留首尾]"),
-    "aging_header": ("{mark} {chars} characters / {lines} lines originally",
+    "aging_header": ("{mark} {chars:character} / {lines:line} originally",
                      "{mark} 原 {chars} 字符 / {lines} 行"),
     "aging_code": (" / error code {code}", " / 错误码 {code}"),
     "aging_gap": ("... (middle left out, the whole is in the run log) ...",
@@ -55,7 +52,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "pin_not_said": ("message #{index} does not have this text word for word",
                      "消息 #{index} 中没有与此完全一致的文字"),
     "pin_left": ("message #{index} has left the window", "消息 #{index} 已离开窗口"),
-    "pin_no_room": ("it has {more} tokens and {taken} are pinned already; pins may take {limit} "
+    "pin_no_room": ("it has {more:token} and {taken} are pinned already; pins may take {limit} "
                     "together ({share} % of {window})",
                     "它有 {more} 个 token,已固定的有 {taken} 个;固定内容合计至多 {limit} 个"
                     "({window} 的 {share} %)"),
@@ -66,14 +63,14 @@ TEXTS: dict[str, tuple[str, str]] = {
                      "要保留的文字,与消息完全一致(默认为整条消息)"),
     "arg_pin_kind": ("What it is (default: constraint); an assumption stays marked as not verified",
                      "类别(默认 constraint);assumption 会一直标为未验证"),
-    "pin_set": ("pinned: a text of #{handle}; {count} pins in all",
+    "pin_set": ("pinned: a text of #{handle}; {count:pin} in all",
                 "已固定 #{handle} 中的一段文字;现在共固定 {count} 处"),
     "tool_stage_done": ("Say that a stage of the work is finished, with its name.",
                         "声明一个工作阶段已完成,并给出名称"),
     "arg_stage": ("What the stage was about, in a few words", "该阶段的内容,几个词即可"),
     "stage_ended": ("the stage ends here: {name}", "阶段到此结束: {name}"),
     # share.py
-    "user_handle": ("[user message #{index} of {chars} characters, beyond the share of the window "
+    "user_handle": ("[user message #{index} of {chars:character}, beyond the share of the window "
                     "that users' words may take; {way_back}]",
                     "[用户消息 #{index},共 {chars} 字符,超出用户原文可占的窗口份额;{way_back}]"),
     # scene.py
@@ -83,13 +80,13 @@ TEXTS: dict[str, tuple[str, str]] = {
                      "完整内容见运行日志第 #{index} 条消息"),
     # extract.py
     "rolling_header": (
-        "[rolling summary] {count} older messages folded; of each step its action and the first "
+        "[rolling summary] {count:older message} folded; of each step its action and the first "
         "line of each result are kept, the whole is in the run log",
         "[滚动摘要] 已折叠 {count} 条旧消息,每步只留动作原文与回报首行,完整内容见运行日志"),
     "rolling_action": ("{number}. Action: {text}", "{number}. 动作: {text}"),
     "rolling_user": ("{number}. User: {text}", "{number}. 用户: {text}"),
     "rolling_result": ("   {name} result: {line}", "   {name} 回报: {line}"),
-    "rolling_lines": (" ({lines} lines)", " (共 {lines} 行)"),
+    "rolling_lines": (" ({lines:line})", " (共 {lines} 行)"),
     # loop.py
     "interrupted": ("interrupted by the user before it was finished", "在完成之前被用户中断"),
     # models/turns.py, models/live.py
@@ -146,12 +143,12 @@ def recorded_language(records: Sequence[Mapping[str, Any]]) -> str:
                             if record["type"] == "message")
 
 
-def _singular(found: re.Match[str], fields: Mapping[str, Any]) -> str:
-    """`{lines} lines are` as `{lines} line is`, where that field is 1."""
-    count, noun, owner, verb = found.groups()
-    if fields[count] != 1:
-        return found[0]
-    return f"{{{count}}} {noun}{owner or ''}{_OF_ONE[verb]}"
+class _Count(int):
+    """A number that a text may ask for with its noun."""
+
+    def __format__(self, nouns: str) -> str:
+        one, _, many = nouns.partition("|")
+        return number_of(int(self), one, many=many) if nouns else str(int(self))
 
 
 @dataclass(frozen=True)
@@ -161,14 +158,10 @@ class Texts:
     language: str = "en"
 
     def __call__(self, key: str, /, **fields: Any) -> str:
-        """The text of `key` with its fields filled in; KeyError if there is none.
-
-        A count of one has the singular of its noun behind it.
-        """
-        form = self._form(key)
-        if 1 in fields.values():
-            form = _COUNT.sub(lambda found: _singular(found, fields), form)
-        return form.format(**fields)
+        """The text of `key` with its fields filled in; KeyError if there is none."""
+        return self._form(key).format(**{
+            name: _Count(value) if type(value) is int else value
+            for name, value in fields.items()})
 
     def bare(self, key: str) -> str:
         """The text of `key` with its fields empty: the least that it can come to."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 ENDINGS: dict[str, tuple[str, str]] = {
     # loop.py
-    "end_steps": ("no final answer after {steps} steps", "{steps} 步之后仍没有最终回答"),
+    "end_steps": ("no final answer after {steps:step}", "{steps} 步之后仍没有最终回答"),
     # asking.py
     "end_at_step": ("step {step}", "第 {step} 步"),
     "end_empty": ("the model gave neither text nor calls", "模型既没有给出文字,也没有给出调用"),
@@ -20,12 +20,14 @@ ENDINGS: dict[str, tuple[str, str]] = {
     "end_injected": ("the model failed (injected)", "模型失败(由脚本注入)"),
     # compression/token_limit.py
     "end_budget_place": ("budget", "预算"),
-    "end_budget": ("{sent} tokens are sent, and {more} more are over the limit of {limit} in all",
+    "end_budget": ("{sent:token is|tokens are} sent, and {more} more are over the limit of {limit} "
+                   "in all",
                    "已发送 {sent} 个 token,再发送 {more} 个就超出合计 {limit} 的上限"),
     # compression/overflow.py
     "end_window": ("window", "窗口"),
-    "end_overflow": ("{tokens} tokens are over the limit of {limit} at step {step} and cannot be "
-                     "moved: {parts}", "第 {step} 步有 {tokens} 个 token,超出上限 {limit},且无法移动: {parts}"),
+    "end_overflow": ("{tokens:token is|tokens are} over the limit of {limit} at step {step} and "
+                     "cannot be moved: {parts}",
+                     "第 {step} 步有 {tokens} 个 token,超出上限 {limit},且无法移动: {parts}"),
     "end_overflow_failed": ("find out why the summariser failed ({count} in a row), take a "
                             "policy that asks no model (digest), or ",
                             "请查明摘要为何失败(连续 {count} 次),或改用不询问模型的策略(digest),或"),

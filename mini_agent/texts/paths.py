@@ -10,15 +10,15 @@ from __future__ import annotations
 PATHS: dict[str, tuple[str, str]] = {
     # compression/shrink.py
     "clip_header": (
-        "[clipped #{index}: {kept} of {lines} lines, {kept_chars} of {chars} characters{code}; "
+        "[clipped #{index}: {kept} of {lines:line}, {kept_chars} of {chars:character}{code}; "
         "{way_back}]",
         "[已裁剪 #{index}: 保留 {lines} 行中的 {kept} 行、{chars} 字符中的 {kept_chars} 字符{code};{way_back}]"),
-    "clip_gap": ("[... {count} lines left out ...]", "[……略去 {count} 行……]"),
-    "clip_cut": (" [... {count} characters of this line left out]", " [……本行略去 {count} 个字符]"),
+    "clip_gap": ("[... {count:line} left out ...]", "[……略去 {count} 行……]"),
+    "clip_cut": (" [... {count:character} of this line left out]", " [……本行略去 {count} 个字符]"),
     "with_code": ("; error code {code}", ";错误码 {code}"),
     # compression/clear.py
     "cleared": (
-        "[cleared #{index}: {call}, {chars} characters, {lines} lines, sha256 {digest}{code}"
+        "[cleared #{index}: {call}, {chars:character}, {lines:line}, sha256 {digest}{code}"
         "{same}{answer}; {way_back}]",
         "[已清除 #{index}: {call},{chars} 字符,{lines} 行,sha256 {digest}{code}"
         "{same}{answer};{way_back}]"),
@@ -29,21 +29,21 @@ PATHS: dict[str, tuple[str, str]] = {
     "cleared_answer": ("; answered with: {text}", ";当时的答复: {text}"),
     # compression/offload.py
     "offloaded": (
-        "[offloaded #{index}: {chars} characters, {lines} lines{code}; the first {kept_chars} "
-        "characters, {kept} lines stand below{cut}; {way_back}]",
+        "[offloaded #{index}: {chars:character}, {lines:line}{code}; the first "
+        "{kept_chars:character}, {kept:line} stand below{cut}; {way_back}]",
         "[已外置 #{index}: {chars} 字符,{lines} 行{code};以下是开头的 {kept_chars} 个字符、{kept} 行"
         "{cut};{way_back}]"),
     "offload_cut": (" (the last one is cut)", "(末行被截断)"),
     # compression/drop.py
     "rounds_dropped": (
-        "[{rounds} older rounds were dropped to make room: {count} messages, "
+        "[{rounds:older round was|older rounds were} dropped to make room: {count:message}, "
         "{spans} of the run log]",
         "[为腾出空间已删除 {rounds} 轮较早的对话: {count} 条消息,即运行日志的 {spans}]"),
     "middle_left_out": (
-        "[the middle was left out: {count} messages, {spans}; {way_back}]",
+        "[the middle was left out: {count:message}, {spans}; {way_back}]",
         "[中段已省略: {count} 条消息,{spans};{way_back}]"),
     "to_the_store": (
-        "[{count} older messages were taken out: {spans}; {search}{way_back}]",
+        "[{count:older message was|older messages were} taken out: {spans}; {search}{way_back}]",
         "[已移出 {count} 条较早的消息: {spans};{search}{way_back}]"),
     "store_search": ("recall(query) searches the store for what stood in them; ",
                      "可用 recall(query) 在存储中检索其内容;"),
@@ -76,7 +76,7 @@ PATHS: dict[str, tuple[str, str]] = {
     "empty_query": ("the query has no words to look for", "query 中没有可检索的词"),
     "arg_hit": ("Number of the first hit to show, from 1", "从第几条命中开始显示,从 1 计"),
     "no_such_hit": ("there is no hit {start}: there are {total}", "没有第 {start} 条命中: 共 {total} 条"),
-    "recall_head": ("[hits {start} to {stop} of {total} messages with any of these words, best "
+    "recall_head": ("[hits {start} to {stop} of {total:message} with any of these words, best "
                     "first; read_result(handle=N, start=LINE) reads on; {rest}]",
                     "[含有这些词的消息共 {total} 条,显示第 {start} 到 {stop} 条,最相关的在前;"
                     "可用 read_result(handle=N, start=LINE) 继续读取;{rest}]"),

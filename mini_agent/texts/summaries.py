@@ -61,7 +61,7 @@ SUMMARIES: dict[str, tuple[str, str]] = {
     "said_none": ("- (none in these messages)", "- (这些消息中没有)"),
     "see_users": ("- as in the users' own words, which are kept word for word",
                   "- 见逐字保留的用户原话"),
-    "draft": ("{count} messages: {users} of users, {actions} of the assistant, {results} results",
+    "draft": ("{count:message}: {users} of users, {actions} of the assistant, {results:result}",
               "{count} 条消息:用户 {users} 条,助手 {actions} 条,工具结果 {results} 条"),
     # prompts.py: what a live model is asked
     "summary_rules": (
@@ -104,52 +104,53 @@ SUMMARIES: dict[str, tuple[str, str]] = {
     "transcript_call": ("{fence} call of {name}: {arguments}", "{fence} 调用 {name}: {arguments}"),
     "transcript_end": ("{fence} end of the transcript {fence}", "{fence} 记录结束 {fence}"),
     # compression/summariser.py, sheet.py
-    "summariser_cut": ("[... {chars} characters left out here ...]", "[……此处省略 {chars} 字符……]"),
+    "summariser_cut": ("[... {chars:character} left out here ...]", "[……此处省略 {chars} 字符……]"),
     "summary_focus": (
         "(The user asks for this summary, and wants it to keep in particular: {focus})",
         "(用户要求生成本摘要,并希望特别保留:{focus})"),
-    "lines_left_out": ("- (the {count} oldest lines of this section are left out)",
+    "lines_left_out": ("- (the {count:oldest line of this section is|oldest lines of this section "
+                       "are} left out)",
                        "- (本节最早的 {count} 行已省略)"),
     # compression/fold.py
     "words_kept": ("[#{index}] {text}", "[#{index}] {text}"),
-    "words_left_out": ("[#{index}] ({chars} characters, left out for want of room; {way_back})",
+    "words_left_out": ("[#{index}] ({chars:character}, left out for want of room; {way_back})",
                        "[#{index}] (共 {chars} 字符,因篇幅省略;{way_back})"),
     "segmented_header": (
-        "[segmented summary] {count} older messages folded, segment by segment, the older the "
+        "[segmented summary] {count:older message} folded, segment by segment, the older the "
         "coarser; the whole is in the run log",
         "[分段摘要] 已分段折叠 {count} 条旧消息,越早越粗,完整内容见运行日志"),
-    "segment_title": ("## Segments {first} to {last} ({count} messages)",
+    "segment_title": ("## Segments {first} to {last} ({count:message})",
                       "## 第 {first} 至 {last} 段({count} 条消息)"),
     "stage_header": (
-        "[stage record] {title}: this stage is finished, {count} messages folded; the whole is "
+        "[stage record] {title}: this stage is finished, {count:message} folded; the whole is "
         "in the run log",
         "[阶段记录] {title}:本阶段已结束,折叠 {count} 条消息,完整内容见运行日志"),
     "nine_header": (
-        "[full summary] {count} older messages folded; what is done is done, where two things "
+        "[full summary] {count:older message} folded; what is done is done, where two things "
         "differ the later stands; the whole is in the run log",
         "[全量摘要] 已折叠 {count} 条旧消息;已完成的不必重做,前后不一致时以后者为准,完整内容见运行日志"),
     "note_header": (
-        "[handoff note] A predecessor has worked on this task; this note stands for {count} "
-        "messages. Build on its work, do not do it again; the whole is in the run log",
+        "[handoff note] A predecessor has worked on this task; this note stands for "
+        "{count:message}. Build on its work, do not do it again; the whole is in the run log",
         "[交接便条] 前一位 agent 已在做这项任务,本便条代替 {count} 条消息。请在其基础上继续,不要重做,完整内容见运行日志"),
     "form_header": (
-        "[handoff form] {count} older messages folded; where two things differ the later stands; "
+        "[handoff form] {count:older message} folded; where two things differ the later stands; "
         "the whole is in the run log",
         "[交接单] 已折叠 {count} 条旧消息;前后不一致时以后者为准,完整内容见运行日志"),
     "five_header": (
-        "[handoff] {count} older messages folded into five sections; the whole is in the run log",
+        "[handoff] {count:older message} folded into five sections; the whole is in the run log",
         "[交接] 已把 {count} 条旧消息折叠为五节,完整内容见运行日志"),
     "reset_header": (
         "[fresh start] A predecessor has worked on this task and left this handoff in place of "
-        "{count} messages. Go on from here; the whole is in the run log",
+        "{count:message}. Go on from here; the whole is in the run log",
         "[重新开始] 前一位 agent 已在做这项任务,留下这份交接以代替 {count} 条消息。请由此继续,完整内容见运行日志"),
     # compression/collapse.py
     "collapse_header": (
-        "[hard collapse] {count} older messages taken out without a summary; what follows is "
+        "[hard collapse] {count:older message} taken out without a summary; what follows is "
         "quoted from them, the whole is in the run log",
         "[强制压缩] 未经摘要移出 {count} 条旧消息;以下为摘录,完整内容见运行日志"),
     "card_header": (
-        "[state card] it stands for {count} older messages; the whole is in the run log",
+        "[state card] it stands for {count:older message}; the whole is in the run log",
         "[状态卡] 代替 {count} 条旧消息,完整内容见运行日志"),
     # compression/card.py, kept by code
     "card_title": ("[state card, kept by the harness from what happened]",
