@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NotRequired, TypedDict, TypeGuard
 
 from ..disk import read_file
 from ..errors import UsageError
@@ -21,10 +21,22 @@ from .results import Result, Unread
 FORMAT = 3
 
 
+class Share(TypedDict):
+    """One share of a comparison, as it stands in its file."""
+
+    compare: int                   # the number of this format
+    shard: str                     # "K/N"
+    paths: list[str]               # what was asked to be compared, the same in each share
+    plan: dict[str, Any]           # the fields of a `Plan`, whose keys are not said twice
+    results: list[Result | Unread]
+    interrupted: NotRequired[bool]  # it has not all of its files
+    sum: NotRequired[str]          # of all the rest; taken out when it was checked
+
+
 def share_text(shard: str, paths: Sequence[str], plan: Plan, results: Sequence[Result | Unread],
                interrupted: bool) -> str:
     """The share as JSON, a line; `shard` is "K/N"."""
-    share: dict[str, Any] = json.loads(clean(json.dumps(
+    share: Share = json.loads(clean(json.dumps(
         {"compare": FORMAT, "shard": shard, "paths": paths, "plan": asdict(plan),
          "results": results, **({"interrupted": True} if interrupted else {})},
         ensure_ascii=False)))  # as it will be read
@@ -55,13 +67,13 @@ def merge_shares(paths: Sequence[str]) -> tuple[list[str], Plan, list[Result | U
     return first["paths"], plan, results
 
 
-def _read_share(path: str) -> dict[str, Any]:
+def _read_share(path: str) -> Share:
     try:
         share = json.loads(read_file(path))
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError("the share cannot be read", place=path,
                          remedy="give what compare --shard has printed") from error
-    if not isinstance(share, dict) or share.get("compare") != FORMAT:
+    if not _is_share(share):
         raise UsageError("this is no share of a comparison", place=path,
                          remedy="give what compare --shard has printed")
     if share.pop("sum", "") != _sum(share):
@@ -70,5 +82,10 @@ def _read_share(path: str) -> dict[str, Any]:
     return share
 
 
-def _sum(share: dict[str, Any]) -> str:
+def _is_share(read: object) -> TypeGuard[Share]:
+    """By its format; that it is as it was written, its sum says."""
+    return isinstance(read, dict) and read.get("compare") == FORMAT
+
+
+def _sum(share: Share) -> str:
     return hashlib.sha256(json.dumps(share).encode()).hexdigest()
