@@ -204,7 +204,7 @@ class Offload(unittest.TestCase):
         desk = self.desk()
         desk.round("x", "y" * 100_000)
         head, _, body = desk.ask()[3]["content"].partition("\n")
-        self.assertIn("; the first 2000 characters, 1 line stand below (the last one is cut); ",
+        self.assertIn("; the first 2000 characters, 1 line stands below (the last one is cut); ",
                       head)
         self.assertEqual(body, "y" * 2_000)
 

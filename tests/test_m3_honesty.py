@@ -107,8 +107,10 @@ class Honesty(unittest.TestCase):
              "[2 older rounds were dropped to make room: 1 message, #1 of the run log]"], said)
 
     def test_a_number_is_never_in_front_of_a_noun_of_its_own(self) -> None:
-        """The noun stands in the field, `{count:line}`, so that a new one cannot be missed."""
+        """The noun stands in the field, `{count:line}`, so that a new one cannot be missed; and
+        so does a verb that goes with it."""
         for key, (text, _) in TEXTS.items():
+            self.assertNotRegex(text, r"{\w+:[^}|]*} (?:are|were|have|do|stand|need)\b", key)
             self.assertNotRegex(text, r"{\w+} (?:(?!of )\w+ )?(?!(?:%s)\b)\w+s\b" % VERBS, key)
 
     def test_both_languages_make_the_same_claims(self) -> None:

@@ -30,7 +30,7 @@ PATHS: dict[str, tuple[str, str]] = {
     # compression/offload.py
     "offloaded": (
         "[offloaded #{index}: {chars:character}, {lines:line}{code}; the first "
-        "{kept_chars:character}, {kept:line} stand below{cut}; {way_back}]",
+        "{kept_chars:character}, {kept:line stands|lines stand} below{cut}; {way_back}]",
         "[已外置 #{index}: {chars} 字符,{lines} 行{code};以下是开头的 {kept_chars} 个字符、{kept} 行"
         "{cut};{way_back}]"),
     "offload_cut": (" (the last one is cut)", "(末行被截断)"),
