@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from ..messages import Message, arguments_text, calls_of, text_of
+from .whyform import Nearly
 
 
-def nearly_said(text: str, history: Sequence[Message]) -> list[dict[str, Any]]:
+def nearly_said(text: str, history: Sequence[Message]) -> list[Nearly]:
     """Of each message that nearly has a text: `message`, `where` it stands there (text, call
     or thinking), and the `words` as they stand in a text."""
-    found: list[dict[str, Any]] = []
+    found: list[Nearly] = []
     for index, message in enumerate(history):
         if words := _like(text, text_of(message)):
             found.append({"message": index, "where": "text", "words": words})

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..actions import call_of
 from ..columns import number_of
@@ -21,6 +20,7 @@ from ..trace import Record
 from .facts import state_of
 from .nearly import nearly_said
 from .steps import Taken
+from .whyform import Cause, Entered, Explained, FirstSeen, Now, Origin, Seen, WayBack
 
 SHOWN = 5  # messages that are named one by one
 ARGUMENT_CHARS = 120  # of the arguments of a call; --json has all of them
@@ -98,15 +98,15 @@ def _look(text: str, view: View, holders: set[int], step: int, cause: Record | N
     return Sight(step, step, form, at, cause)
 
 
-def explain(text: str, steps: Iterable[Taken], history: Sequence[Message]) -> dict[str, Any]:
-    """All that `why` knows of a text, as plain JSON: `entered`, `seen`, `now`; `nearly`, where
-    it was never said; `host`, the steps before which a recorded agent had compressed."""
+def explain(text: str, steps: Iterable[Taken], history: Sequence[Message]) -> Explained:
+    """All that `why` knows of a text, as plain JSON."""
     taken = list(steps)
     sighted, last = sights(text, taken, history)
     found = [sight for sight in sighted if sight.form]
     holders = [index for index, message in enumerate(history) if text in text_of(message)]
-    entered = [{"message": index, **_origin(history, index), **_first_seen(index, taken, found)}
-               for index in holders]
+    entered: list[Entered] = [
+        {"message": index, **_origin(history, index), **_first_seen(index, taken, found)}
+        for index in holders]
     return {"text": text, "entered": entered,
             "nearly": [] if holders else nearly_said(text, history),
             "seen": [{"first": sight.first, "last": sight.last, "form": sight.form,
@@ -117,7 +117,7 @@ def explain(text: str, steps: Iterable[Taken], history: Sequence[Message]) -> di
                 holders, last)}}
 
 
-def _first_seen(index: int, taken: Sequence[Taken], found: Sequence[Sight]) -> dict[str, Any]:
+def _first_seen(index: int, taken: Sequence[Taken], found: Sequence[Sight]) -> FirstSeen:
     """The step whose request first had a message, None for none, and whether the text was in
     it still: a message can be cut before it is sent for the first time."""
     first = next((step.step for step in taken if step.history > index and step.asked), None)
@@ -125,7 +125,7 @@ def _first_seen(index: int, taken: Sequence[Taken], found: Sequence[Sight]) -> d
         sight.first <= first <= sight.last and index in sight.at for sight in found)}
 
 
-def _origin(history: Sequence[Message], index: int) -> dict[str, Any]:
+def _origin(history: Sequence[Message], index: int) -> Origin:
     """Role, and for a result its tool with the arguments of the call."""
     message = history[index]
     if message["role"] != "tool":
@@ -135,22 +135,23 @@ def _origin(history: Sequence[Message], index: int) -> dict[str, Any]:
             "arguments": arguments_text(call) if call else ""}
 
 
-def _cause(record: Record | None) -> dict[str, Any] | None:
+def _cause(record: Record | None) -> Cause | None:
     if record is None:
         return None
     payload = record["payload"]
-    return {"seq": record["seq"], **{key: payload[key] for key in (
-        "step", "strategy", "trigger", "before_tokens", "after_tokens")}}
+    return {"seq": record["seq"], "step": payload["step"], "strategy": payload["strategy"],
+            "trigger": payload["trigger"], "before_tokens": payload["before_tokens"],
+            "after_tokens": payload["after_tokens"]}
 
 
-def _way_back(holders: Sequence[int], view: View) -> dict[str, Any]:
+def _way_back(holders: Sequence[int], view: View) -> WayBack:
     """`handles`: those that the newest view shows of messages that have the text."""
     shown = sorted({index for entry in view.entries for index in handles(entry)
                     if index in set(holders)})
     return {"handles": shown, "log": list(holders)}
 
 
-def why_lines(found: dict[str, Any]) -> Iterator[str]:
+def why_lines(found: Explained) -> Iterator[str]:
     """An explanation in words, one line per fact."""
     yield from _entered(found["entered"]) if found["entered"] else _never_said(found)
     for sight in found["seen"]:
@@ -166,7 +167,7 @@ def why_lines(found: dict[str, Any]) -> Iterator[str]:
                "which is not replayed: from then on it may not have had this")
 
 
-def _entered(entered: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _entered(entered: Sequence[Entered]) -> Iterator[str]:
     for place in entered[:SHOWN]:
         arguments = one_line(place["arguments"], ARGUMENT_CHARS)
         source = place["tool"] and f" of {place['tool']} {arguments}"
@@ -179,7 +180,7 @@ def _entered(entered: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"          and {more}, the last is #{entered[-1]['message']}"
 
 
-def _never_said(found: dict[str, Any]) -> Iterator[str]:
+def _never_said(found: Explained) -> Iterator[str]:
     """No message has it; where it nearly stands."""
     yield "it was never said in this session (capitals and blanks have to be as they were)"
     for place in found["nearly"][:SHOWN]:
@@ -190,7 +191,7 @@ def _never_said(found: dict[str, Any]) -> Iterator[str]:
         yield f"          and {number_of(len(found['nearly']) - SHOWN, 'more message')}"
 
 
-def _form(sight: dict[str, Any]) -> str:
+def _form(sight: Seen) -> str:
     named = ", ".join(f"#{index}" for index in sight["messages"][:SHOWN])
     more = "" if len(sight["messages"]) <= SHOWN else f" and {len(sight['messages']) - SHOWN} more"
     return {"verbatim": f"verbatim in {named}{more}", "shortened": f"in a shortened {named}{more}",
@@ -200,14 +201,14 @@ def _form(sight: dict[str, Any]) -> str:
             "gone": "gone"}[sight["form"]]
 
 
-def _because(cause: dict[str, Any] | None) -> str:
+def _because(cause: Cause | None) -> str:
     if cause is None:
         return ""
     return (f": {cause['strategy']} (seq {cause['seq']}, {cause['trigger']}, "
             f"{cause['before_tokens']} -> {number_of(cause['after_tokens'], 'token')})")
 
 
-def _now(now: dict[str, Any]) -> str:
+def _now(now: Now) -> str:
     ways = []
     if now["form"] not in ("", "handle", "gone"):
         ways.append("the model can see it")
