@@ -73,10 +73,16 @@ class WholeTest(FolderTest):
                  for name in ("own", "own/s.jsonl", "all.txt")]
         self.assertEqual([0o700, 0o600, 0o666], modes)
 
-    def test_a_device_is_written_to_as_it_is(self) -> None:
-        """No file takes its place."""
-        write_file(Path("/dev/null"), "x")
-        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+    def test_what_is_no_file_is_written_to_as_it_is(self) -> None:
+        """No file takes its place. A pipe stands for devices: with /dev/null, code that is wrong
+        would take it away from the whole machine."""
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reading)
+        write_file(pipe, "x")
+        self.assertEqual(b"x", os.read(reading, 9))
+        self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
 
     def test_no_other_code_writes_a_whole_file(self) -> None:
         """Of package and scripts; what is listed writes streams, throw-away files or by
