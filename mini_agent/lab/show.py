@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from ..columns import number_of
 from ..compression.budget import window_tokens
@@ -105,13 +105,20 @@ def show_step(path: str, step: int | None, diff: bool,
         yield from _lines(steps, step, diff)
 
 
-def step_objects(path: str, step: int | None,
-                 wanted: Wanted = Wanted()) -> Iterator[dict[str, Any]]:
-    """What was sent at one step, or at each: the messages as they are, and for each what it
-    stands for, how, and its tokens; before that the changes of the step, as recorded.
+class SentStep(TypedDict):
+    """What was sent at one step."""
 
-    Raises what `show_step` raises.
-    """
+    session: str
+    step: int
+    tokens: int                    # of the view
+    sent: int | None               # tokens, tool declarations too; None where uncounted
+    changes: list[dict[str, Any]]  # payloads, as the trace has them
+    entries: list[dict[str, Any]]  # the fields of each `compression.view.Entry`
+
+
+def step_objects(path: str, step: int | None,
+                 wanted: Wanted = Wanted()) -> Iterator[SentStep]:
+    """What was sent at one step, or at each. Raises what `show_step` raises."""
     for name, steps in _found(path, step, wanted):
         for taken, view in views(steps):
             if step is None or taken.step == step:
