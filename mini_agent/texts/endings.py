@@ -18,7 +18,7 @@ ENDINGS: dict[str, tuple[str, str]] = {
     "end_script_remedy": ("add a reply, or end with one without calls",
                           "请增加一条回复,或以一条没有调用的回复结束"),
     "end_injected": ("the model failed (injected)", "模型失败(由脚本注入)"),
-    # compression/token_limit.py
+    # compression/token_budget.py
     "end_budget_place": ("budget", "预算"),
     "end_budget": ("{sent:token is|tokens are} sent, and {more} more are over the limit of {limit} "
                    "in all",
