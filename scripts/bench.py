@@ -184,13 +184,18 @@ def counted_beside(messages: Sequence[Message], policy: str) -> int:
 
 
 def scaled(quick: bool) -> Iterator[Row]:
-    """What `compare` takes for a long session against a short one, a MB each."""
+    """What `compare` takes for a long session against a short one, a MB each.
+
+    The short one is measured before and behind the long ones: a machine that changes its
+    speed meanwhile shows in the spread.
+    """
     steps = (300, 1_000) if quick else (1_000, 3_000, 10_000)
-    first, *others = sizes(steps)
+    before, *others, behind = sizes((*steps, steps[0]))
     for size in others:
-        ratio = first.speed / size.speed
-        yield Row(f"compare, seconds a MB, {size.steps} / {first.steps} steps",
-                  f"{size.seconds:.1f} s", f"{first.seconds:.1f} s", ratio, ratio, ratio, 1.5)
+        low, high = sorted((before.speed / size.speed, behind.speed / size.speed))
+        yield Row(f"compare, seconds a MB, {size.steps} / {before.steps} steps",
+                  f"{size.seconds:.1f} s", f"{(before.seconds + behind.seconds) / 2:.1f} s",
+                  (low + high) / 2, low, high, 1.5)
     share = others[-1].memory / others[-1].file
     yield Row(f"compare, memory / file, {others[-1].steps} steps",
               f"{others[-1].memory / 1e6:.0f} MB",
