@@ -56,7 +56,7 @@ class Estimator(Protocol):
         """Of how many parts a token is."""
 
     def weigh(self, text: str, /) -> int:
-        """What a text weighs, in parts of a token; see `by_lines`."""
+        """What a text weighs, in parts of a token; see `weight_by_lines`."""
 
     def text(self, text: str, /) -> int:
         """Tokens of a bare text: its weight, rounded up."""
@@ -71,10 +71,15 @@ class Estimator(Protocol):
         """The sum of `message`."""
 
 
-def by_lines(estimate: Estimator, text: str) -> int:
-    """`estimate.text(text)`, for an estimator that knows many of its lines: a line break ends
+def weight_by_lines(estimate: Estimator, text: str) -> int:
+    """`estimate.weigh(text)`, for an estimator that knows many of its lines: a line break ends
     every run, so that lines, and the breaks between them, can be weighed one by one."""
-    return -(-sum(map(estimate.weigh, _BREAKS.split(text))) // estimate.parts)
+    return sum(map(estimate.weigh, _BREAKS.split(text)))
+
+
+def by_lines(estimate: Estimator, text: str) -> int:
+    """`estimate.text(text)`, for such an estimator."""
+    return -(-weight_by_lines(estimate, text) // estimate.parts)
 
 
 Costs = Counts  # thousandths of a token for each of what is counted

@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import ClassVar
 
 from ..messages import groups, text_of, user
-from ..tokens import PER_MESSAGE, Estimator
+from ..tokens import PER_MESSAGE, Estimator, weight_by_lines
 from .coverage import candidates, ranked_lines
 from .digest_card import card
 from .index import HistoryIndex, HistoryLine
@@ -108,10 +108,12 @@ def tail_start(view: View, scene: Scene, room: int) -> int:
 def filled(index: HistoryIndex, ranked: Iterable[HistoryLine], estimate: Estimator, top: str,
            limit: int) -> tuple[list[HistoryLine], int]:
     """The best lines, as many as a message of `limit` tokens holds under this text and under
-    their handles, and the tokens of all of it."""
+    their handles, and the tokens of all of it. (`top` is weighed with the break behind it: it
+    may end in a carriage return, lines and handles do not.)"""
     handles, weigh, line_break = index.chronicle.handles, estimate.weigh, estimate.weigh("\n")
     lines, opened = list[HistoryLine](), set[int]()
-    weight, room = weigh(f"{top}\n") - line_break, (limit - PER_MESSAGE) * estimate.parts
+    weight = weight_by_lines(estimate, f"{top}\n") - line_break
+    room = (limit - PER_MESSAGE) * estimate.parts
     for line in ranked:
         more = weight + weigh(line.text) + line_break
         if line.last not in opened:
@@ -121,7 +123,7 @@ def filled(index: HistoryIndex, ranked: Iterable[HistoryLine], estimate: Estimat
         lines.append(line)
         opened.add(line.last)
         weight = more
-    return lines, PER_MESSAGE - -weight // estimate.parts
+    return lines, PER_MESSAGE + -(-weight // estimate.parts)
 
 
 def words_of(index: HistoryIndex, entry: Entry) -> Iterable[int]:
