@@ -5,6 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from mini_agent.compression.tools import ReadResult, page_chars
 from mini_agent.compression.view import Entry
 from mini_agent.hostile import escaped
 from mini_agent.lab.look import steps_at
@@ -12,6 +13,7 @@ from mini_agent.lab.sessions import left_out, open_sessions
 from mini_agent.lab.steps import Taken, views
 from mini_agent.lab.why import explain, why_lines
 from mini_agent.messages import assistant, call, tool_result, user
+from mini_agent.texts import Texts
 from mini_agent.trace import Tracer, line, read_trace
 from tests.labs import ROOT, SAMPLES, mini_agent
 
@@ -155,6 +157,25 @@ class WhyTest(unittest.TestCase):
         out = mini_agent("why", VALID / "responses_calls.jsonl", "b.py")[1]
         self.assertIn("responses_calls.jsonl#2: 'b.py'\n  entered   message #1, user, ", out)
         self.assertNotIn("above", out)
+
+    def test_the_page_of_a_long_result_is_named_that_gives_the_text_back(self):
+        """Whatever the window: `read_result` with these arguments has the text in its answer."""
+        rows = [f"row {number} {'x' * 30}" for number in range(200)]
+        long = "y" * 900 + " the end of it " + "y" * 900
+        history = [user("go"), assistant("", [call("a", "read", {"path": 'a\n"b"'})]),
+                   tool_result("a", "read", "\n".join([*rows, long, "last row"]))]
+        for handle, text, part in (
+                (2, "row 3 ", {}), (2, "row 150 ", {"start": 151}), (2, "last row", {"start": 202}),
+                (2, f"{'x' * 30}\nrow 77", {"start": 77}), (2, "yyy", {"start": 201}),
+                (2, "the end of it", {"start": len("\n".join(rows)) + 903, "unit": "chars"}),
+                (1, 'a\n"b"', {}), (0, "go", {})):
+            with self.subTest(text):
+                place = explain(text, [], history)["entered"][0]
+                self.assertEqual((handle, part), (place["message"], place["part"]))
+                for window in (1_000, 32_000, None):
+                    read = ReadResult(history, Texts(), page_chars(window))
+                    said = read(handle, **part).partition("\n")[2]
+                    self.assertIn(text if handle != 1 else r'a\n\"b\"', said)
 
     def test_what_was_done_since_the_last_request_is_told_apart(self):
         """A window compressed by hand, or a compression taken back, is what the model gets next."""
@@ -484,7 +505,7 @@ class WordsTest(unittest.TestCase):
     def place(self, index, **more):
         """A message that has the text."""
         return {"message": index, "role": "user", "tool": "", "arguments": "", "first_seen": 0,
-                "with_text": True, **more}
+                "with_text": True, "part": {}, **more}
 
     def sight(self, form, messages=(3,), **more):
         """Steps in which it was seen in one form."""
@@ -529,17 +550,19 @@ class WordsTest(unittest.TestCase):
                 ({"form": "verbatim", "log": [3]},
                  "the model can see it; message #3 of the log has it"),
                 ({"form": "summary", "handles": [2, 3], "log": [2, 3]}, "the model can see it; "
-                 "read_result(handle=3) gives it back; message #3 of the log has it"),
+                 "read_result(handle=3, start=7) gives it back; message #3 of the log has it"),
                 ({"form": "gone", "log": [3]},
                  "the window shows no way back; message #3 of the log has it"),
                 ({"form": "made"}, "the model can see it; no message has it")):
-            told = list(why_lines(self.found(seen=[self.sight("verbatim", sent=False)], host=[4, 6],
-                                             **now)))
+            entered = [self.place(index, part={"start": 2 * index + 1})
+                       for index in now.get("handles", [])]
+            told = list(why_lines(self.found(entered, [self.sight("verbatim", sent=False)],
+                                             host=[4, 6], **now)))[len(entered) or 1:]
             self.assertEqual(["since then     verbatim in #3", f"now       {words}",
                               "but       the recorded agent compressed its own context before "
                               "step 4, 6, which is not replayed: from then on it may not have had "
                               "this"],
-                             told[1:])
+                             told)
         self.assertEqual(1, len(list(why_lines(self.found(host=[4])))))
 
 

@@ -7,6 +7,7 @@ where the texts lie (`store.py`); a handle is an index of the history.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -22,13 +23,14 @@ from .drop import all_said
 from .store import terms_of
 
 PAGE_CHARS = 10_000  # of one answer at most; less where the window is small
+LEAST_CHARS = 400    # of one answer at least
 HITS = 8             # messages that one search shows
 HIT_CHARS = 300      # characters of a line that is shown of a hit
 
 
 def page_chars(window: int | None) -> int:
     """How many characters an answer may have: a sixteenth of the window, at 4 a token."""
-    return PAGE_CHARS if window is None else max(400, min(PAGE_CHARS, window // 4))
+    return PAGE_CHARS if window is None else max(LEAST_CHARS, min(PAGE_CHARS, window // 4))
 
 
 def reading_tools(wanted: Collection[str], history: Sequence[Message], finder: Searchable,
@@ -108,6 +110,22 @@ class ReadResult:
         return self.texts("read_part", handle=handle, what=source_of(self.history, handle),
                           start=min(start, stop), stop=stop,
                           total=total, unit=self.texts(f"unit_{unit}"), rest=rest)
+
+
+def part_with(text: str, history: Sequence[Message], handle: int) -> dict[str, Any]:
+    """With which arguments beside the handle `read_result` gives `text` back in its first
+    answer, however small the window: {} where the message begins with it, its line, or for a
+    long line its character. A text of a call may stand there as JSON has it."""
+    said = all_said(history[handle])
+    sought = text if text in said else json.dumps(text, ensure_ascii=False)[1:-1]
+    read, at = ReadResult(history, Texts(), LEAST_CHARS), said.find(sought)
+    if at < 0 or not said:
+        return {}
+    ways: tuple[dict[str, Any], ...] = ({}, {"start": said.count("\n", 0, at) + 1})
+    for way in ways:
+        if sought in read(handle, **way).partition("\n")[2]:
+            return way
+    return {"start": at + 1, "unit": "chars"}
 
 
 class Searchable(Protocol):

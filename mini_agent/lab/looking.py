@@ -131,7 +131,7 @@ def _why(options: argparse.Namespace) -> int:
     from ..hostile import escaped
     from ..subagents.trails import find_trace
     from .look import is_trace, steps_at, unread_at
-    from .why import explain, why_lines
+    from .why import explain, part_said, why_lines
 
     if not options.text:
         raise UsageError("an empty text is everywhere", place="TEXT",
@@ -151,8 +151,9 @@ def _why(options: argparse.Namespace) -> int:
         write(f"  {line}" for line in why_lines(explained))
         number = name.rpartition("#")[2]
         if ours and at and number.isdecimal() and explained["entered"]:  # its parent can ask
-            write([f"  above     read_child(child={number}, message="
-                   f"{explained['entered'][-1]['message']}) gives it to the parent"])
+            place = explained["entered"][-1]
+            write([f"  above     read_child(child={number}, message={place['message']}"
+                   f"{part_said(place)}) gives it to the parent"])
     if not found and not options.json and (unread := unread_at(options.trace)):
         write([f"  unread    not part of the session: {unread}"])
     return DONE if found else FAILED

@@ -7,11 +7,13 @@ finding the session and its steps (`look.py`, `steps.py`).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..actions import call_of
 from ..columns import number_of
+from ..compression.tools import part_with
 from ..compression.view import View, apply, from_payload
 from ..held import handles
 from ..hostile import one_line
@@ -105,7 +107,8 @@ def explain(text: str, steps: Iterable[Taken], history: Sequence[Message]) -> Ex
     found = [sight for sight in sighted if sight.form]
     holders = [index for index, message in enumerate(history) if text in text_of(message)]
     entered: list[Entered] = [
-        {"message": index, **_origin(history, index), **_first_seen(index, taken, found)}
+        {"message": index, **_origin(history, index), **_first_seen(index, taken, found),
+         "part": part_with(text, history, index)}
         for index in holders]
     return {"text": text, "entered": entered,
             "nearly": [] if holders else nearly_said(text, history),
@@ -160,7 +163,7 @@ def why_lines(found: Explained) -> Iterator[str]:
         when = f"step {steps:10}" if sight["sent"] else f"{'since then':15}"
         yield f"{when}{_form(sight)}{_because(sight['cause'])}"
     if found["entered"] or found["seen"]:
-        yield f"now       {_now(found['now'])}"
+        yield f"now       {_now(found['now'], found['entered'])}"
     if found["seen"] and found["host"]:
         steps = ", ".join(map(str, found["host"]))
         yield (f"but       the recorded agent compressed its own context before step {steps}, "
@@ -208,11 +211,18 @@ def _because(cause: Cause | None) -> str:
             f"{cause['before_tokens']} -> {number_of(cause['after_tokens'], 'token')})")
 
 
-def _now(now: Now) -> str:
+def part_said(place: Entered) -> str:
+    """The arguments that stand behind the handle, as in a call."""
+    return "".join(f", {name}={json.dumps(value)}" for name, value in place["part"].items())
+
+
+def _now(now: Now, entered: Sequence[Entered]) -> str:
     ways = []
     if now["form"] not in ("", "handle", "gone"):
         ways.append("the model can see it")
     if now["handles"]:
-        ways.append(f"read_result(handle={now['handles'][-1]}) gives it back")
+        handle = now["handles"][-1]
+        place = next(place for place in entered if place["message"] == handle)
+        ways.append(f"read_result(handle={handle}{part_said(place)}) gives it back")
     log = f"message #{now['log'][-1]} of the log has it" if now["log"] else "no message has it"
     return "; ".join([*(ways or ["the window shows no way back"]), log])

@@ -5,7 +5,7 @@ What is left out: how it is found (`why.py`, `nearly.py`), and its words for peo
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Any, TypedDict
 
 
 class Origin(TypedDict):
@@ -27,6 +27,7 @@ class Entered(Origin, FirstSeen):
     """A message that has the text."""
 
     message: int             # history index
+    part: dict[str, Any]     # arguments of read_result by which it gives the text back
 
 
 class Nearly(TypedDict):
