@@ -35,6 +35,7 @@ class Row:
 
     Both sizes have all that goes with a request: a compression's are of messages alone, so
     what the request had besides (tool declarations) is added to what was there before it.
+    All are estimates; what an endpoint counts may be more (`compression/drift.py`).
     A step that ended in an overflow was not sent: 0 tokens, 0 messages.
     """
 
@@ -73,7 +74,8 @@ def rows(records: Iterable[Record]) -> list[Row]:
 def _row(record: Record, compressions: list[Compression], earlier: Row | None) -> Row:
     payload = record["payload"]
     is_sent = record["event"] == "model_call"
-    size, count = int(payload.get("tokens", 0)), int(payload.get("messages", 0))
+    size = int(payload.get("estimated", payload.get("tokens", 0)))
+    count = int(payload.get("messages", 0))
     every = (*(earlier.compressions if earlier else ()), *compressions)
     before, before_messages = size, count
     if every:

@@ -8,9 +8,12 @@ from mini_agent.compression.means import Means
 from mini_agent.compression.policies import find_policy
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.window import ContextWindow
+from mini_agent.errors import ContextOverflowError
 from mini_agent.governance import governed_by, with_room
+from mini_agent.lab.happened import happened
 from mini_agent.messages import assistant, call, system, tool_result, user
 from mini_agent.models.scripted import ScriptedModel
+from mini_agent.rhythm import rows
 from mini_agent.tokens import estimator
 from mini_agent.trace import Tracer
 
@@ -113,6 +116,25 @@ class WindowTests(unittest.TestCase):
         told.before_model_call(history, 2)
         self.assertEqual(records[0]["event"], "context_compression")
         self.assertLessEqual(told.predicted, 6_000)
+
+    def test_an_overflow_has_both_counts_and_its_step_is_shown_in_one(self):
+        """What an endpoint counts decides; the row of the step is estimated, as every row is."""
+        history = [*session(1), user("and now " + "everything " * 3_000)]
+        made, records = window(6_000)
+        made.before_model_call(history[:4], 1)
+        made.reported(2 * made.tokens)
+        with self.assertRaises(ContextOverflowError):
+            made.before_model_call(history, 2)
+        (said,) = [record["payload"] for record in records if record["event"] == "context_overflow"]
+        self.assertEqual((made.predicted, made.tokens, made.messages),
+                         (said["tokens"], said["estimated"], said["messages"]))
+        self.assertGreater(said["tokens"], said["estimated"])
+        before = sum(map(made.state.estimate.message, history))
+        self.assertEqual([(2, before, 5, 0, 0)], [
+            (row.step, row.before, row.before_messages, row.sent, row.messages)
+            for row in rows(records)])
+        self.assertIn(f"; the request was estimated at {made.tokens}",
+                      [words for _, _, words in happened(records)][-1])
 
     def test_an_answer_has_room_in_a_window_that_a_policy_fills(self):
         """A fifth, or 4,096 tokens: prompt and answer together are what the endpoint takes.

@@ -237,6 +237,8 @@ class ContextWindow:
 
     def _overflow(self, step: int, tokens: int) -> None:
         parts = immovable(self.view, self.protection(), self.state.declared)
-        self._ladder.record("context_overflow", step=step, tokens=tokens, hard=self.budget.hard,
+        whole = {"estimated": self.tokens} if self.tokens != tokens else {}
+        self._ladder.record("context_overflow", step=step, tokens=tokens, **whole,
+                            messages=self.messages, hard=self.budget.hard,
                             immovable=[{"name": name, "tokens": size} for name, size in parts])
         raise overflow_error(self.state, step, tokens, self.budget, parts)

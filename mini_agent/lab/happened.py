@@ -44,8 +44,9 @@ def _words(event: str, payload: Payload) -> str:
         return _line(f"{payload.get('strategy')} {payload['reason']}"
                      + f": {detail}" * bool(detail))
     if event == "context_overflow":
+        whole = f"; the request was estimated at {payload.get('estimated')}"
         return (f"nothing more can be moved: {number_of(payload.get('tokens'), 'token')}, over "
-                f"{payload.get('hard')}")
+                f"{payload.get('hard')}" + whole * ("estimated" in payload))
     return _line({
         "model_retry": f"{payload.get('status')}: asked again",
         "undo": f"undo of {payload.get('seq')}",
