@@ -7,7 +7,7 @@ import unittest
 
 from mini_agent import extract
 from mini_agent.actions import CHANGED, READ, access, deeds, target
-from mini_agent.compression.sheet import bound, merge, parse, render, without_draft
+from mini_agent.compression.sections import bound, merge, parse, render, without_draft
 from mini_agent.compression.verify import FINDERS, Support, is_call, lacking, refuse_no_text
 from mini_agent.errors import SummaryRefused
 from mini_agent.forms import BY_CODE, FORMS, asked, heading
@@ -238,9 +238,9 @@ class SheetTest(unittest.TestCase):
 
     def test_what_is_too_long_loses_its_oldest_lines(self) -> None:
         """The longest section first, with a word that says how many lines are gone."""
-        sheet = parse("## A\n" + "\n".join(f"line {n} of many" for n in range(50)) + "\n## B\nkeep")
+        sections = parse("## A\n" + "\n".join(f"line {n} of many" for n in range(50)) + "\n## B\nkeep")
         count = estimator("chars4").text
-        small = bound(sheet, 60, count, lambda gone: f"({gone} lines left out)")
+        small = bound(sections, 60, count, lambda gone: f"({gone} lines left out)")
         self.assertLessEqual(count(render(small)), 60)
         self.assertEqual(["keep"], small["## B"])
         self.assertEqual("line 49 of many", small["## A"][-1])
@@ -259,8 +259,8 @@ class SheetTest(unittest.TestCase):
 
     def test_bounding_is_a_no_op_where_it_fits(self) -> None:
         """The same lines, no note."""
-        sheet = parse("## A\n1\n2")
-        self.assertEqual(sheet, bound(sheet, 50, estimator("runs").text, str))
+        sections = parse("## A\n1\n2")
+        self.assertEqual(sections, bound(sections, 50, estimator("runs").text, str))
 
 
 class VerifyTest(unittest.TestCase):

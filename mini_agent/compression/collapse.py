@@ -13,9 +13,9 @@ from typing import ClassVar
 from .. import extract
 from .card import card_lines
 from .fold import Fold, fold_span
-from .ledger import Ledger
 from .scene import Scene
 from .spans import older
+from .summary_text import SummaryText
 from .view import Change, View
 
 
@@ -30,9 +30,9 @@ class HardCollapse:
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """All that is older than the tail; None without gain."""
-        def write(covered: Sequence[int]) -> Ledger:
+        def write(covered: Sequence[int]) -> SummaryText:
             originals = [scene.history[index] for index in covered]
-            return Ledger.of(extract.summary("digest", originals, scene.texts))
+            return SummaryText.of(extract.summary("digest", originals, scene.texts))
         return fold_span(Fold(self.name, "digest", "collapse_header", self.max_tokens,
                               by_code=True), view, scene, older(view, scene, self.keep_last), write)
 
@@ -48,7 +48,7 @@ class StateCard:
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """All that is older than the tail; None without gain."""
-        def write(covered: Sequence[int]) -> Ledger:
-            return Ledger.of("\n".join(card_lines(scene)))
+        def write(covered: Sequence[int]) -> SummaryText:
+            return SummaryText.of("\n".join(card_lines(scene)))
         return fold_span(Fold(self.name, "rolling", "card_header", self.max_tokens, by_code=True),
                          view, scene, older(view, scene, self.keep_last), write)

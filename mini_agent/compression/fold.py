@@ -21,15 +21,15 @@ from ..forms import BY_CODE, FORMS, heading
 from ..messages import user
 from ..tokens import PER_MESSAGE, by_lines
 from .attach import Attached, attachments, is_card
-from .ledger import Ledger
 from .rising import common
 from .scene import Scene
-from .sheet import Pile, Sheet, bound, render
+from .sections import Lines, Sections, bound, render
 from .spans import covered_by, head_end
 from .summariser import focus_message
+from .summary_text import SummaryText
 from .view import Change, Entry, View, tokens_of
 
-Write = Callable[[Sequence[int]], Ledger]
+Write = Callable[[Sequence[int]], SummaryText]
 SUMMARY_TOKENS = 20_000  # tokens of a summary without users' words, in a window of 200,000
 LEAST_TOKENS = 400       # of these, in the smallest window: with less nothing could be said
 WARN_FROM = 3            # from this summary of a session on the user is warned
@@ -126,8 +126,8 @@ def _summary(how: Fold, scene: Scene, stretch: Stretch,
     if scene.support.longer(written.chars(), scene.history, covered):
         return None
     facts = {} if how.by_code else {"unsupported": _unsupported(how, scene, written, covered)}
-    sheet = _bounded(how, scene, _filled(how.form, scene, written, covered))
-    text = f"{header}\n{render(_with_words(scene, sheet, words))}"
+    sections = _bounded(how, scene, _filled(how.form, scene, written, covered))
+    text = f"{header}\n{render(_with_words(scene, sections, words))}"
     entry = scene.entry(user(text), covered, "summary")
     return (entry, facts) if entry.tokens < stretch.tokens else None
 
@@ -156,7 +156,8 @@ def _users_words(scene: Scene, covered: Sequence[int]) -> list[str]:
     return words
 
 
-def _unsupported(how: Fold, scene: Scene, written: Ledger, covered: Sequence[int]) -> list[str]:
+def _unsupported(how: Fold, scene: Scene, written: SummaryText,
+                 covered: Sequence[int]) -> list[str]:
     """What a summary names and its originals do not. Raises `SummaryRefused` where that is
     not allowed."""
     asked_for = [focus_message(scene.focus, scene.texts)] if scene.focus else []
@@ -169,39 +170,40 @@ def _unsupported(how: Fold, scene: Scene, written: Ledger, covered: Sequence[int
     return found
 
 
-def _filled(form: str, scene: Scene, written: Ledger, covered: Sequence[int]) -> dict[str, Pile]:
+def _filled(form: str, scene: Scene, written: SummaryText,
+            covered: Sequence[int]) -> dict[str, Lines]:
     """The sections in the order of the form, with those that the harness writes.
 
     What a model writes of users' words is not taken over: they stand under a heading
     that is empty as yet, where the form has one.
     """
-    texts, sheet = scene.texts, written.sections()
-    sheet.pop(heading("users", texts), None)
-    whole = {"": sheet[""]} if "" in sheet else {}
+    texts, sections = scene.texts, written.sections()
+    sections.pop(heading("users", texts), None)
+    whole = {"": sections[""]} if "" in sections else {}
     for section in FORMS[form]:
         head = heading(section, texts)
         if section == "users":
-            whole[head] = Pile()
+            whole[head] = Lines()
         elif section in BY_CODE:
-            whole[head] = Pile(extract.file_lines(
+            whole[head] = Lines(extract.file_lines(
                 section, scene.index.chronicle.deeds(covered), texts))
-        elif head in sheet:
-            whole[head] = sheet[head]
-    return whole | {head: body for head, body in sheet.items() if head not in whole}
+        elif head in sections:
+            whole[head] = sections[head]
+    return whole | {head: body for head, body in sections.items() if head not in whole}
 
 
-def _bounded(how: Fold, scene: Scene, sheet: dict[str, Pile]) -> Sheet:
+def _bounded(how: Fold, scene: Scene, sections: dict[str, Lines]) -> Sections:
     limit = min(how.max_tokens, max(LEAST_TOKENS, scene.budget.scaled(how.max_tokens)))
-    return bound(sheet, limit, scene.estimate.text,
+    return bound(sections, limit, scene.estimate.text,
                  lambda count: scene.texts("lines_left_out", count=count))
 
 
-def _with_words(scene: Scene, sheet: Sheet, words: list[str]) -> Sheet:
-    """The sheet with the users' words, which no bound holds back."""
+def _with_words(scene: Scene, sections: Sections, words: list[str]) -> Sections:
+    """The sections with the users' words, which no bound holds back."""
     head = heading("users", scene.texts)
-    if not words and head not in sheet:
-        return sheet
-    return sheet | {head: words or [scene.texts("said_none")]}
+    if not words and head not in sections:
+        return sections
+    return sections | {head: words or [scene.texts("said_none")]}
 
 
 def _facts(scene: Scene, stretch: Stretch, put_back: Sequence[Attached]) -> dict[str, Any]:

@@ -16,11 +16,11 @@ from ..messages import Message
 from ..texts import Texts
 from ..tokens import PER_MESSAGE, Estimator, by_lines
 from .budget import Budget
-from .chain import Chain
 from .index import HistoryIndex
 from .laws import Protection
-from .ledger import Ledger
 from .pins import Pins
+from .segments import Segments
+from .summary_text import SummaryText
 from .verify import Support
 from .view import Change, Entry, View
 
@@ -56,10 +56,10 @@ class Summarise(Protocol):
     All raise `StrategyError` where no text can be had.
     """
 
-    def gather(self, indexes: Sequence[int], form: str) -> Ledger:
-        """Summaries of these messages as sections; of a form there is one ledger, which grows."""
+    def gather(self, indexes: Sequence[int], form: str) -> SummaryText:
+        """Summaries of these messages as sections; of a form there is one text, which grows."""
 
-    def chain(self, indexes: Sequence[int], form: str, messages: int) -> Chain:
+    def segments(self, indexes: Sequence[int], form: str, messages: int) -> Segments:
         """Summaries of segments of at least `messages` messages, each of whole groups."""
 
     def each(self, parts: Sequence[Sequence[int]], form: str) -> list[str]:

@@ -14,12 +14,12 @@ from typing import ClassVar
 from ..extract import brief
 from ..forms import heading, own_lines
 from .attach import check_kinds
-from .chain import Node
 from .fold import SUMMARY_TOKENS, Fold, fold_first, fold_span
-from .ledger import Ledger
 from .scene import Scene
-from .sheet import bound, merge, parse, render
+from .sections import bound, merge, parse, render
+from .segments import Segment
 from .spans import of_stage, runs
+from .summary_text import SummaryText
 from .view import Change, View
 
 
@@ -74,13 +74,13 @@ class SegmentedSummary:
                    refuse_unsupported=self.refuse_unsupported)
         return fold_first(how, view, scene, runs(view, scene), partial(self._write, scene))
 
-    def _write(self, scene: Scene, covered: Sequence[int]) -> Ledger:
-        chain = scene.summarise.chain(covered, "segment", self.segment_messages)
+    def _write(self, scene: Scene, covered: Sequence[int]) -> SummaryText:
+        segments = scene.summarise.segments(covered, "segment", self.segment_messages)
         parts: list[str] = []
-        for node in chain.nodes(self.fan_in, partial(merged, scene)):
-            parts += [scene.texts("segment_title", first=node.first, last=node.last,
-                                  count=node.messages), _subsections(node.text, scene)]
-        return Ledger.of("\n".join(parts), own_lines(scene.texts))
+        for segment in segments.merged(self.fan_in, partial(merge_segments, scene)):
+            parts += [scene.texts("segment_title", first=segment.first, last=segment.last,
+                                  count=segment.messages), _subsections(segment.text, scene)]
+        return SummaryText.of("\n".join(parts), own_lines(scene.texts))
 
 
 def _subsections(text: str, scene: Scene) -> str:
@@ -91,15 +91,15 @@ def _subsections(text: str, scene: Scene) -> str:
                    for head, body in parse(text).items() if head != users})
 
 
-def merged(scene: Scene, nodes: Sequence[Node]) -> Node:
+def merge_segments(scene: Scene, segments: Sequence[Segment]) -> Segment:
     """Some neighbouring segments as one that is no longer than the longest of them."""
     count = scene.estimate.text
-    text = merge((node.text for node in nodes), scene.texts("said_none"))
-    limit = max(count(node.text) for node in nodes)
-    sheet = bound(parse(text), limit, count,
-                  lambda gone: scene.texts("lines_left_out", count=gone))
-    return Node(nodes[0].first, nodes[-1].last, sum(node.messages for node in nodes),
-                render(sheet))
+    text = merge((segment.text for segment in segments), scene.texts("said_none"))
+    limit = max(count(segment.text) for segment in segments)
+    sections = bound(parse(text), limit, count,
+                     lambda gone: scene.texts("lines_left_out", count=gone))
+    return Segment(segments[0].first, segments[-1].last,
+                   sum(segment.messages for segment in segments), render(sections))
 
 
 @dataclass(frozen=True)

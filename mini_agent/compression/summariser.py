@@ -19,10 +19,10 @@ from ..forms import own_lines
 from ..messages import Message, user
 from ..models.base import Model
 from ..texts import Texts
-from .chain import Chain
-from .ledger import Ledger
 from .parts import Part, Parts, bounded
-from .sheet import merge, without_draft
+from .sections import merge, without_draft
+from .segments import Segments
+from .summary_text import SummaryText
 from .verify import refuse_no_text
 
 PART_CHARS = 80_000   # characters of messages that the summariser is given at a time
@@ -57,25 +57,25 @@ class Summariser:
         self._known: dict[tuple[str, Part], str] = {}
         self._finals: dict[tuple[str, Part], str] = {}  # the final text of each known one
         self._firm: dict[str, list[tuple[Part, str]]] = {}  # the leading parts of the last request
-        self._ledgers: dict[str, Ledger] = {}
-        self._chains: dict[str, Chain] = {}
+        self._summaries: dict[str, SummaryText] = {}
+        self._segments: dict[str, Segments] = {}
 
-    def gather(self, indexes: Sequence[int], form: str) -> Ledger:
+    def gather(self, indexes: Sequence[int], form: str) -> SummaryText:
         """A summary of these history messages, whatever their size, as sections.
 
-        Of a form there is one ledger, which is kept and grows. Raises `StrategyError`
+        Of a form there is one text, which is kept and grows. Raises `StrategyError`
         where the model gives no text that can be used.
         """
         parts = self._parts.cut(indexes, self._limit)
         texts = self.each(parts, form)
-        if form not in self._ledgers:
-            self._ledgers[form] = Ledger(self._texts("said_none"), own_lines(self._texts))
-        return self._ledgers[form].become(list(zip(parts, texts)))
+        if form not in self._summaries:
+            self._summaries[form] = SummaryText(self._texts("said_none"), own_lines(self._texts))
+        return self._summaries[form].become(list(zip(parts, texts)))
 
-    def chain(self, indexes: Sequence[int], form: str, messages: int) -> Chain:
+    def segments(self, indexes: Sequence[int], form: str, messages: int) -> Segments:
         """Summaries of segments of at least `messages` messages, each of whole groups."""
         parts = self._parts.segments(indexes, messages)
-        return self._chains.setdefault(form, Chain()).become(
+        return self._segments.setdefault(form, Segments()).become(
             list(zip(parts, self.each(parts, form))))
 
     def each(self, parts: Sequence[Sequence[int]], form: str) -> list[str]:

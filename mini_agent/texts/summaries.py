@@ -103,7 +103,7 @@ SUMMARIES: dict[str, tuple[str, str]] = {
                         "{fence} {number}: 工具 {name} 输出的数据 {fence}"),
     "transcript_call": ("{fence} call of {name}: {arguments}", "{fence} 调用 {name}: {arguments}"),
     "transcript_end": ("{fence} end of the transcript {fence}", "{fence} 记录结束 {fence}"),
-    # compression/summariser.py, sheet.py
+    # compression/summariser.py, sections.py
     "summariser_cut": ("[... {chars:character} left out here ...]", "[……此处省略 {chars} 字符……]"),
     "summary_focus": (
         "(The user asks for this summary, and wants it to keep in particular: {focus})",

@@ -6,17 +6,17 @@ import random
 import unittest
 from collections.abc import Iterator, Sequence
 
-from mini_agent.compression.chain import Chain, Node
 from mini_agent.compression.chronicle import Chronicle, Work
 from mini_agent.compression.index import HistoryIndex
-from mini_agent.compression.ledger import Ledger
 from mini_agent.compression.means import Means
 from mini_agent.compression.parts import Parts
 from mini_agent.compression.policies import find_policy
-from mini_agent.compression.sheet import Pile, Sheet, bound, merge, render
+from mini_agent.compression.sections import Lines, Sections, bound, merge, render
+from mini_agent.compression.segments import Segment, Segments
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.store import MemoryShelf
 from mini_agent.compression.summariser import Summariser
+from mini_agent.compression.summary_text import SummaryText
 from mini_agent.compression.verify import FINDERS, Support, lacking
 from mini_agent.compression.window import ContextWindow
 from mini_agent.forms import FORMS, own_lines
@@ -47,43 +47,43 @@ def random_text(rng: random.Random) -> str:
     return "\n".join(out)
 
 
-class LedgerTest(unittest.TestCase):
+class SummaryTextTest(unittest.TestCase):
     """Parts that come and go, against all parts put together."""
 
     def test_it_is_the_merger_of_its_parts_whatever_it_was_before(self) -> None:
         """Text, length and doubts, after each of 300 random turns."""
         rng = random.Random(4)
         history = list(random_messages(random.Random(7)))
-        ledger = Ledger(NONE)
+        summary = SummaryText(NONE)
         parts: list[tuple[tuple[int, ...], str]] = []
         for _ in range(300):
             del parts[max(0, len(parts) - rng.choice((0, 0, 1, 1, 3, 20))):]
             for _ in range(rng.randint(1, 3)):
                 start = rng.randrange(len(history) - 2)
                 parts.append((tuple(range(start, start + 2)), random_text(rng)))
-            ledger.become(parts)
-            anew = Ledger(NONE).become(parts)
-            self.assertEqual(ledger.text(), anew.text())
-            self.assertEqual(len(ledger.text()), ledger.chars())
-            self.assertEqual(list(ledger.sections()), list(anew.sections()))
-            self.assertEqual(list(ledger.doubtful(history, "## B")),
+            summary.become(parts)
+            anew = SummaryText(NONE).become(parts)
+            self.assertEqual(summary.text(), anew.text())
+            self.assertEqual(len(summary.text()), summary.chars())
+            self.assertEqual(list(summary.sections()), list(anew.sections()))
+            self.assertEqual(list(summary.doubtful(history, "## B")),
                              list(anew.doubtful(history, "## B")))
             if all(text.startswith("## ") for _, text in parts):
-                self.assertEqual(ledger.text(), merge([text for _, text in parts], NONE))
+                self.assertEqual(summary.text(), merge([text for _, text in parts], NONE))
 
     def test_what_stands_before_the_first_heading_of_any_part_stays_there(self) -> None:
         """It is not put under the last heading of the part before."""
-        ledger = Ledger(NONE).become([((0,), "## A\n1"), ((1,), "free words\n## A\n2")])
-        self.assertEqual("free words\n## A\n1\n2", ledger.text())
+        summary = SummaryText(NONE).become([((0,), "## A\n1"), ((1,), "free words\n## A\n2")])
+        self.assertEqual("free words\n## A\n1\n2", summary.text())
 
     def test_only_what_its_own_part_does_not_say_is_doubted(self) -> None:
         """Words before numbers before quotes, headings among them, a section left out."""
         history = [user("src/a.py has 1234 lines"), user("src/b.py")]
-        ledger = Ledger(NONE).become([
+        summary = SummaryText(NONE).become([
             ((0,), "## A_1\n- 'src/a.py', src/b.py, 77\n## B\n- `out of it`"),
             ((1,), "## A_1\n- src/b.py and src/c.py, \"a word\"")])
         self.assertEqual(["A_1", "src/b.py", "src/c.py", "77", "a word"],
-                         list(ledger.doubtful(history, "## B")))
+                         list(summary.doubtful(history, "## B")))
 
     def test_what_the_harness_words_is_no_invention_in_any_language(self) -> None:
         """Headings and set phrases of every form; what a model writes under them is looked at."""
@@ -96,8 +96,9 @@ class LedgerTest(unittest.TestCase):
                     names = made.gather(range(len(history)), form).doubtful(history, "")
                     self.assertEqual([], Support().missing(names, history, range(len(history))))
         own = own_lines(Texts("zh"))
-        ledger = Ledger.of("## 关键决定\n- 从未提到过\n### 关键决定\n## 另外一个标题", own)
-        self.assertEqual(["从未提到过", "另外一个标题"], list(ledger.doubtful((), "")))
+        summary = SummaryText.of(
+            "## 关键决定\n- 从未提到过\n### 关键决定\n## 另外一个标题", own)
+        self.assertEqual(["从未提到过", "另外一个标题"], list(summary.doubtful((), "")))
 
     def test_bounding_is_the_plain_search(self) -> None:
         """Lines go one by one until it fits: what is skipped would have gone in any case."""
@@ -105,17 +106,17 @@ class LedgerTest(unittest.TestCase):
         for name in ("runs", "chars4", "published"):
             count = estimator(name).text
             for _ in range(60):
-                sheet: Sheet = {head: [rng.choice(LINES) + str(rng.randrange(999))
-                                       for _ in range(rng.choice((0, 1, 4, 60)))]
-                                for head in HEADS}
+                sections: Sections = {head: [rng.choice(LINES) + str(rng.randrange(999))
+                                             for _ in range(rng.choice((0, 1, 4, 60)))]
+                                      for head in HEADS}
                 limit = rng.choice((100, 200, 900))
-                self.assertEqual(self.plainly(sheet, limit, count),
-                                 bound(sheet, limit, count, lambda gone: f"({gone} left out)"))
+                self.assertEqual(self.plainly(sections, limit, count),
+                                 bound(sections, limit, count, lambda gone: f"({gone} left out)"))
 
-    def plainly(self, sheet: Sheet, limit: int, count) -> Sheet:
-        left = {head: list(body) for head, body in sheet.items()}
+    def plainly(self, sections: Sections, limit: int, count) -> Sections:
+        left = {head: list(body) for head, body in sections.items()}
         gone = dict.fromkeys(left, 0)
-        note = count(f"({max(map(len, sheet.values()))} left out)") + 1
+        note = count(f"({max(map(len, sections.values()))} left out)") + 1
         while True:
             made = {head: [f"({gone[head]} left out)", *body] if gone[head] else body
                     for head, body in left.items()}
@@ -135,22 +136,22 @@ class LedgerTest(unittest.TestCase):
                 gone[largest] += 1
 
     def test_each_line_is_counted_once(self) -> None:
-        """A pile that grows and loses its end asks for new lines only."""
+        """Lines that grow and lose their end ask for new lines only."""
         counted: list[str] = []
-        pile = Pile(["a", "b"])
+        lines = Lines(["a", "b"])
 
         def count(line: str) -> int:
             counted.append(line)
             return len(line)
 
-        self.assertEqual([2, 4], pile.ends(count))
-        pile.extend(["cc"])
-        self.assertEqual([2, 4, 7], pile.ends(count))
-        pile.shorten(1)
-        pile.extend(["d"])
-        self.assertEqual([2, 4], pile.ends(count))
+        self.assertEqual([2, 4], lines.ends(count))
+        lines.extend(["cc"])
+        self.assertEqual([2, 4, 7], lines.ends(count))
+        lines.shorten(1)
+        lines.extend(["d"])
+        self.assertEqual([2, 4], lines.ends(count))
         self.assertEqual(["a", "b", "cc", "d"], counted)
-        self.assertEqual(4, pile.chars)
+        self.assertEqual(4, lines.chars)
 
 
 class InterruptTest(unittest.TestCase):
@@ -178,9 +179,9 @@ class InterruptTest(unittest.TestCase):
             self.assertEqual(Support().missing(["3", "41", "4711"], history, range(9)),
                              support.missing(["3", "41", "4711"], broken, range(9)))
 
-    def test_a_ledger_and_parts_that_were_interrupted_equal_new_ones(self) -> None:
+    def test_a_text_and_parts_that_were_interrupted_equal_new_ones(self) -> None:
         """Also where the next one is the same that broke off."""
-        class Breaking(Ledger):
+        class Breaking(SummaryText):
             """Is interrupted at its third part, once."""
 
             left = 3
@@ -192,10 +193,10 @@ class InterruptTest(unittest.TestCase):
                     raise KeyboardInterrupt
 
         parts = [((at,), f"## A\n{at}\n{NONE}") for at in range(5)]
-        ledger = Breaking(NONE)
+        summary = Breaking(NONE)
         with self.assertRaises(KeyboardInterrupt):
-            ledger.become(parts)
-        self.assertEqual(Ledger(NONE).become(parts).text(), ledger.become(parts).text())
+            summary.become(parts)
+        self.assertEqual(SummaryText(NONE).become(parts).text(), summary.become(parts).text())
         history = Broken([user("z" * 50) for _ in range(30)], 20)
         cut = Parts(history)
         cut.cut(range(15), 100)
@@ -249,30 +250,30 @@ class KnownTest(unittest.TestCase):
                 self.assertIn(len(part), (5, 6))
                 self.assertNotEqual("tool", history[part[-1] + 1]["role"])
 
-    def test_a_chain_that_grows_or_loses_its_end_equals_one_made_anew(self) -> None:
-        """And the old part of it is merged once; a chain that could not get shorter ends too."""
-        merged: list[Node] = []
+    def test_segments_that_grow_or_lose_their_end_equal_some_made_anew(self) -> None:
+        """And the old ones are merged once; where there cannot be fewer it ends too."""
+        merged: list[Segment] = []
 
-        def merge(nodes: Sequence[Node]) -> Node:
-            merged.append(Node(nodes[0].first, nodes[-1].last, sum(n.messages for n in nodes),
-                               f"({' '.join(node.text for node in nodes)})"))
+        def merge(some: Sequence[Segment]) -> Segment:
+            merged.append(Segment(some[0].first, some[-1].last, sum(n.messages for n in some),
+                                  f"({' '.join(segment.text for segment in some)})"))
             return merged[-1]
 
-        rng, chain = random.Random(2), Chain()
+        rng, segments = random.Random(2), Segments()
         parts = [((at,), str(at)) for at in range(300)]
         for size in (*range(300), *(rng.randrange(300) for _ in range(50))):
-            found = chain.become(parts[:size]).nodes(4, merge)
-            self.assertEqual(Chain().become(parts[:size]).nodes(4, merge), found)
+            found = segments.become(parts[:size]).merged(4, merge)
+            self.assertEqual(Segments().become(parts[:size]).merged(4, merge), found)
             self.assertLessEqual(len(found), 4)
-            self.assertEqual(size, sum(node.messages for node in found))
+            self.assertEqual(size, sum(segment.messages for segment in found))
         merged.clear()
-        chain.become(parts[:100]).nodes(4, merge)
+        segments.become(parts[:100]).merged(4, merge)
         for size in range(100, 301):
-            chain.become([*parts[:size - 1], ((size,), "new")]).nodes(4, merge)
+            segments.become([*parts[:size - 1], ((size,), "new")]).merged(4, merge)
         self.assertLessEqual(len(merged), 2 * 200)
-        self.assertEqual([(1, 8), (9, 9)], [node[:2] for node in Chain().become(
-            parts[:9]).nodes(1, merge)])
-        self.assertEqual("(((0 1) 2) 3)", Chain().become(parts[:5]).nodes(1, merge)[0].text)
+        self.assertEqual([(1, 8), (9, 9)], [segment[:2] for segment in Segments().become(
+            parts[:9]).merged(1, merge)])
+        self.assertEqual("(((0 1) 2) 3)", Segments().become(parts[:5]).merged(1, merge)[0].text)
 
     def test_support_is_found_as_if_anew(self) -> None:
         """Over random coverings of random histories, with invented names among the true ones."""
@@ -354,8 +355,8 @@ class AnewTest(unittest.TestCase):
                     grown, "context_compression") for entry in told["entries"]), 2)
 
     def test_what_an_interrupt_left_half_done_is_made_anew(self) -> None:
-        """At any part that is added: the next text is that of a ledger that knows nothing."""
-        class Cut(Ledger):
+        """At any part that is added: the next text is that of one that knows nothing."""
+        class Cut(SummaryText):
             """Is interrupted at the first part that says so."""
 
             def _add(self, part) -> None:
@@ -365,27 +366,27 @@ class AnewTest(unittest.TestCase):
 
         parts = [((at,), f"## A\n{at}\n## {at}\nown") for at in range(5)]
         for at in range(5):
-            ledger = Cut(NONE)
-            ledger.become(parts)
+            summary = Cut(NONE)
+            summary.become(parts)
             with self.assertRaises(KeyboardInterrupt):
-                ledger.become([*parts[:at], ((at,), "## A\nstop"), *parts[at:]])
-            self.assertEqual(Ledger(NONE).become(parts).text(), ledger.become(parts).text())
+                summary.become([*parts[:at], ((at,), "## A\nstop"), *parts[at:]])
+            self.assertEqual(SummaryText(NONE).become(parts).text(), summary.become(parts).text())
 
     def test_a_summary_adds_only_the_parts_that_are_new(self) -> None:
         """However long the session has become."""
         added: list[int] = []
 
-        class Counting(Ledger):
+        class Counting(SummaryText):
             """Counts the parts that are added."""
 
             def _add(self, part) -> None:
                 added.append(len(self._parts))
                 super()._add(part)
 
-        ledger = Counting(NONE)
+        summary = Counting(NONE)
         parts = [((at,), f"## A\n{at}") for at in range(500)]
         for size in range(1, 501):
-            ledger.become([*parts[:size - 1], ((size,), f"## A\ndraft of {size}")])
+            summary.become([*parts[:size - 1], ((size,), f"## A\ndraft of {size}")])
         self.assertLessEqual(len(added), 2 * 500)
 
 

@@ -1,4 +1,4 @@
-"""Milestone 3: the parts of a long summary as one sheet that grows with them.
+"""Milestone 3: the text of a long summary, made of parts, that grows with them.
 
 A session is summarised again and again, each time from all its messages, but most parts
 are those of the last time. So they are not put together again: a new part is added under
@@ -16,7 +16,7 @@ from itertools import chain, takewhile
 from operator import eq
 
 from ..messages import Message
-from .sheet import Pile, parse, render
+from .sections import Lines, parse, render
 from .verify import FINDERS, lacking
 
 Names = list[list[str]]  # for each of `verify.FINDERS` the names that it finds
@@ -35,7 +35,7 @@ class _Part:
     doubts: dict[str, Names] | None = None
 
 
-class Ledger:
+class SummaryText:
     """Sections by heading, the oldest line first.
 
     `none` is the line that says "nothing": it gives way to any other. Lines in `own` are
@@ -46,20 +46,20 @@ class Ledger:
         self._none, self._own = none, own
         self._given: list[tuple[Sequence[int], str]] = []
         self._parts: list[_Part] = []
-        self._piles: dict[str, Pile] = {}
+        self._sections: dict[str, Lines] = {}
         self._nothing: Counter[str] = Counter()  # how many parts say so, by heading
 
     @classmethod
-    def of(cls, text: str, own: frozenset[str] = frozenset()) -> Ledger:
-        """The ledger of a text that is no part of a longer one."""
+    def of(cls, text: str, own: frozenset[str] = frozenset()) -> SummaryText:
+        """That of a text that is no part of a longer one."""
         return cls("", own).become([((), text)])
 
-    def become(self, parts: Sequence[tuple[Sequence[int], str]]) -> Ledger:
+    def become(self, parts: Sequence[tuple[Sequence[int], str]]) -> SummaryText:
         """Hold these (history indexes, text) and no others, in this order; returns itself."""
         same = sum(takewhile(bool, map(eq, self._given, parts)))
         self._given = []  # until all is done: what an interrupt leaves half-done is made anew
         if not same:
-            self._parts, self._piles, self._nothing = [], {}, Counter()
+            self._parts, self._sections, self._nothing = [], {}, Counter()
         while len(self._parts) > same:
             self._take_off()
         for indexes, text in parts[same:]:
@@ -73,9 +73,9 @@ class Ledger:
             if len(said) < len(body):
                 part.nothing.append(head)
                 self._nothing[head] += 1
-            pile = self._piles.setdefault(head, Pile())
-            part.places[head] = range(len(pile.lines), len(pile.lines) + len(said))
-            pile.extend(said)
+            section = self._sections.setdefault(head, Lines())
+            part.places[head] = range(len(section.lines), len(section.lines) + len(said))
+            section.extend(said)
         self._parts.append(part)
 
     def _take_off(self) -> None:
@@ -83,24 +83,24 @@ class Ledger:
         for head in part.nothing:
             self._nothing[head] -= 1
         for head, lines in part.places.items():
-            self._piles[head].shorten(lines.start)
+            self._sections[head].shorten(lines.start)
             if not any(head in other.places for other in reversed(self._parts)):
-                del self._piles[head]
+                del self._sections[head]
 
-    def sections(self) -> dict[str, Pile]:
+    def sections(self) -> dict[str, Lines]:
         """Heading to lines; what stands under no heading comes first."""
-        found = {head: Pile([self._none]) if not pile.lines and self._nothing[head] else pile
-                 for head, pile in self._piles.items()}
+        found = {head: Lines([self._none]) if not section.lines and self._nothing[head] else section
+                 for head, section in self._sections.items()}
         return {"": found.pop(""), **found} if "" in found else found
 
     def text(self) -> str:
         """All of it."""
-        return render({head: pile.lines for head, pile in self.sections().items()})
+        return render({head: section.lines for head, section in self.sections().items()})
 
     def chars(self) -> int:
         """How many characters `text` has, which need not be written for it."""
-        return sum(pile.chars + (len(head) + 1 if head else 0)
-                   for head, pile in self.sections().items()) - 1  # the last line has no break
+        return sum(section.chars + (len(head) + 1 if head else 0)
+                   for head, section in self.sections().items()) - 1  # the last line has no break
 
     def doubtful(self, history: Sequence[Message], without: str) -> Iterator[str]:
         """The names in the text that the part which has them does not support, in the order
@@ -112,10 +112,10 @@ class Ledger:
         sections = self.sections()
         sections.pop(without, None)
         for number, finder in enumerate(FINDERS):
-            for head, pile in sections.items():
+            for head, section in sections.items():
                 if head not in self._own:
                     yield from finder(head)
-                if pile is not self._piles[head] and self._none not in self._own:
+                if section is not self._sections[head] and self._none not in self._own:
                     yield from finder(self._none)  # all that stands there
                 for doubts in parts:
                     if head in doubts:
@@ -125,7 +125,7 @@ class Ledger:
         """By heading the names in a part's lines that its messages do not have."""
         names: dict[str, Names] = {}
         for head, lines in part.places.items():
-            text = "\n".join(line for line in self._piles[head].lines[lines.start:lines.stop]
+            text = "\n".join(line for line in self._sections[head].lines[lines.start:lines.stop]
                              if line not in self._own)
             names[head] = [list(finder(text)) for finder in FINDERS]
         missing = set(lacking(chain.from_iterable(chain.from_iterable(names.values())),

@@ -1,6 +1,6 @@
 """Milestone 3: the text of a summary as sections: taken apart, merged, bounded.
 
-A sheet maps a heading (a line that begins with `## `; "" for what stands before
+Sections map a heading (a line that begins with `## `; "" for what stands before
 the first) to its lines. The parts of a long summary are merged section by section,
 and what is too long loses its oldest lines, and says so: the later something
 happened, the more of it is kept. What is left out: what the lines say.
@@ -16,7 +16,7 @@ from itertools import pairwise
 from ..errors import SummaryRefused
 from ..forms import MARK
 
-Sheet = dict[str, list[str]]
+Sections = dict[str, list[str]]
 _DRAFT = re.compile(r"\s*<(analysis|think)>(?:.*?</\1>\s*|.*)", re.DOTALL)
 _FRAME = re.compile(r"<summary>\n?(.*?)(?:\n?</summary>\s*)?", re.DOTALL)
 
@@ -36,22 +36,22 @@ def without_draft(text: str, place: str) -> str:
     return frame[1] if frame else final
 
 
-def parse(text: str) -> Sheet:
+def parse(text: str) -> Sections:
     """The sections of a text; lines under the same heading come together."""
-    sheet: Sheet = {}
-    lines = sheet.setdefault("", [])
+    sections: Sections = {}
+    lines = sections.setdefault("", [])
     for line in text.split("\n"):
         if line.startswith(MARK):
-            lines = sheet.setdefault(line.rstrip(), [])
+            lines = sections.setdefault(line.rstrip(), [])
         else:
             lines.append(line)
-    return sheet if sheet[""] else {head: body for head, body in sheet.items() if head}
+    return sections if sections[""] else {head: body for head, body in sections.items() if head}
 
 
-def render(sheet: Sheet) -> str:
-    """The text of a sheet; `parse` gives the sheet back."""
+def render(sections: Sections) -> str:
+    """The text of sections; `parse` gives them back."""
     lines: list[str] = []
-    for head, body in sheet.items():
+    for head, body in sections.items():
         lines += [head, *body] if head else body
     return "\n".join(lines)
 
@@ -61,7 +61,7 @@ def merge(texts: Iterable[str], none: str) -> str:
 
     `none` is the line that says "nothing": it stays only where it is all that is said.
     """
-    merged: Sheet = {}
+    merged: Sections = {}
     for text in texts:
         for head, body in parse(text).items():
             merged.setdefault(head, []).extend(body)
@@ -71,7 +71,7 @@ def merge(texts: Iterable[str], none: str) -> str:
     return render(merged)
 
 
-class Pile:
+class Lines:
     """The lines of a section, the oldest first; `chars` and tokens with their line breaks."""
 
     def __init__(self, lines: Iterable[str] = ()) -> None:
@@ -100,44 +100,46 @@ class Pile:
         return self._ends
 
 
-def bound(sheet: Mapping[str, Pile | Sequence[str]], limit: int, count: Callable[[str], int],
-          mark: Callable[[int], str]) -> Sheet:
-    """The sheet with at most `limit` tokens, by `count`; only its headings always stay.
+def bound(sections: Mapping[str, Lines | Sequence[str]], limit: int,
+          count: Callable[[str], int], mark: Callable[[int], str]) -> Sections:
+    """The sections with at most `limit` tokens, by `count`; only their headings always stay.
 
     The section with the most tokens loses its oldest line, again and again; its last
     line is halved. `mark(n)` is the line that says that n lines are left out. A text has
     no more tokens than its lines and one more for each, so that no text is counted as a
     whole. Lines that go in any case are not looked at: the cost depends on what is kept.
     """
-    piles = {head: body if isinstance(body, Pile) else Pile(body) for head, body in sheet.items()}
-    ends = [pile.ends(count) for pile in piles.values()]
-    left = [_Left(pile.lines, all_ends, gone) for pile, all_ends, gone in zip(
-        piles.values(), ends, _gone_in_any_case(ends, limit))]
+    bodies = [body if isinstance(body, Lines) else Lines(body) for body in sections.values()]
+    ends = [body.ends(count) for body in bodies]
+    left = [_Left(body.lines, all_ends, gone) for body, all_ends, gone in zip(
+        bodies, ends, _gone_in_any_case(ends, limit))]
     note = count(mark(max(map(len, ends), default=0))) + 1
-    limit -= sum(count(head) + 1 for head in piles if head)
-    while sum(lines.tokens + note * (lines.gone > 0) for lines in left) > limit:
-        largest = max(left, key=lambda lines: lines.tokens)
+    limit -= sum(count(head) + 1 for head in sections if head)
+    while sum(body.tokens + note * (body.gone > 0) for body in left) > limit:
+        largest = max(left, key=lambda body: body.tokens)
         if not largest.body:
             break
         largest.shrink(count)
-    return {head: lines.kept(mark) for head, lines in zip(piles, left)}
+    return {head: body.kept(mark) for head, body in zip(sections, left)}
 
 
-def _gone_in_any_case(piles: Sequence[list[int]], limit: int) -> list[int]:
-    """How many of the oldest lines of each section go before `limit` can be reached.
+def _gone_in_any_case(sections: Sequence[list[int]], limit: int) -> list[int]:
+    """How many of the oldest lines of each section go before `limit` can be reached. Of a
+    section are given the tokens up to and with each line.
 
     Taking from the largest again and again brings all that are cut to one level:
     this looks for the lowest that is still too much. The last line stays.
     """
-    low = max((ends[-1] - (ends[-2] if len(ends) > 1 else 0) for ends in piles if ends), default=0)
-    high = max((ends[-1] for ends in piles if ends), default=0)
-    gone = [0] * len(piles)
+    low = max((ends[-1] - (ends[-2] if len(ends) > 1 else 0)
+               for ends in sections if ends), default=0)
+    high = max((ends[-1] for ends in sections if ends), default=0)
+    gone = [0] * len(sections)
     while low < high:
         level = (low + high) // 2
         tried = [bisect_left(ends, ends[-1] - level) + 1 if ends and ends[-1] > level else 0
-                 for ends in piles]
+                 for ends in sections]
         left = sum(ends[-1] - (ends[cut - 1] if cut else 0)
-                   for ends, cut in zip(piles, tried) if ends)
+                   for ends, cut in zip(sections, tried) if ends)
         if left > limit:
             gone, high = tried, level
         else:

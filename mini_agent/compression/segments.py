@@ -13,46 +13,46 @@ from operator import eq
 from typing import NamedTuple
 
 
-class Node(NamedTuple):
-    """Some neighbouring segments, numbered from 1: first and last, messages, text."""
+class Segment(NamedTuple):
+    """A segment, or some neighbouring ones merged; segments are numbered from 1."""
 
     first: int
     last: int
-    messages: int
+    messages: int  # how many it is about
     text: str
 
 
-class Chain:
+class Segments:
     """All segments, and the mergers of the oldest: each holds the one before it and the
     segments behind that."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[Sequence[int], str]] = []
-        self._segments: list[Node] = []
-        self._mergers: list[Node] = []
+        self._segments: list[Segment] = []
+        self._mergers: list[Segment] = []
 
-    def become(self, parts: Sequence[tuple[Sequence[int], str]]) -> Chain:
+    def become(self, parts: Sequence[tuple[Sequence[int], str]]) -> Segments:
         """Hold these segments (history indexes, text) and no others; returns itself."""
         same = sum(takewhile(bool, map(eq, self._parts, parts)))
         self._parts = []  # until all is done: what an interrupt leaves half-done is made anew
         del self._segments[same:]
         while self._mergers and self._mergers[-1].last > same:
             self._mergers.pop()
-        self._segments += (Node(number, number, len(indexes), text)
+        self._segments += (Segment(number, number, len(indexes), text)
                            for number, (indexes, text) in enumerate(parts[same:], same + 1))
         self._parts = list(parts)
         return self
 
-    def nodes(self, fan_in: int, merge: Callable[[Sequence[Node]], Node]) -> list[Node]:
-        """At most `fan_in` nodes, and at least 2, that stand for all segments, in order."""
+    def merged(self, fan_in: int, merge: Callable[[Sequence[Segment]], Segment]) -> list[Segment]:
+        """At most `fan_in` of them, and at least 2, that stand for all, in order."""
         fan_in = max(2, fan_in)
         while self._mergers and len(self._behind(-1)) <= fan_in:
-            self._mergers.pop()  # it is from a longer chain
+            self._mergers.pop()  # it is of more segments
         while len(left := self._behind()) > fan_in:
             self._mergers.append(merge(left[:fan_in]))
         return left
 
-    def _behind(self, mergers: int | None = None) -> list[Node]:
+    def _behind(self, mergers: int | None = None) -> list[Segment]:
         """The last of the first `mergers` (None: of all), and the segments behind it."""
         begun = self._mergers[:mergers][-1:]
         return [*begun, *self._segments[begun[0].last if begun else 0:]]
