@@ -238,7 +238,8 @@ class SheetTest(unittest.TestCase):
 
     def test_what_is_too_long_loses_its_oldest_lines(self) -> None:
         """The longest section first, with a word that says how many lines are gone."""
-        sections = parse("## A\n" + "\n".join(f"line {n} of many" for n in range(50)) + "\n## B\nkeep")
+        sections = parse("## A\n" + "\n".join(f"line {n} of many" for n in range(50))
+                         + "\n## B\nkeep")
         count = estimator("chars4").text
         small = bound(sections, 60, count, lambda gone: f"({gone} lines left out)")
         self.assertLessEqual(count(render(small)), 60)

@@ -11,7 +11,7 @@ from mini_agent.compression.index import HistoryIndex
 from mini_agent.compression.means import Means
 from mini_agent.compression.parts import Parts
 from mini_agent.compression.policies import find_policy
-from mini_agent.compression.sections import Lines, Sections, bound, merge, render
+from mini_agent.compression.sections import SectionLines, Sections, bound, merge, render
 from mini_agent.compression.segments import Segment, Segments
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.store import MemoryShelf
@@ -101,7 +101,7 @@ class SummaryTextTest(unittest.TestCase):
         self.assertEqual(["从未提到过", "另外一个标题"], list(summary.doubtful((), "")))
 
     def test_bounding_is_the_plain_search(self) -> None:
-        """Lines go one by one until it fits: what is skipped would have gone in any case."""
+        """SectionLines go one by one until it fits: what is skipped would have gone in any case."""
         rng = random.Random(5)
         for name in ("runs", "chars4", "published"):
             count = estimator(name).text
@@ -136,9 +136,9 @@ class SummaryTextTest(unittest.TestCase):
                 gone[largest] += 1
 
     def test_each_line_is_counted_once(self) -> None:
-        """Lines that grow and lose their end ask for new lines only."""
+        """SectionLines that grow and lose their end ask for new lines only."""
         counted: list[str] = []
-        lines = Lines(["a", "b"])
+        lines = SectionLines(["a", "b"])
 
         def count(line: str) -> int:
             counted.append(line)

@@ -23,7 +23,7 @@ from ..tokens import PER_MESSAGE, by_lines
 from .attach import Attached, attachments, is_card
 from .rising import common
 from .scene import Scene
-from .sections import Lines, Sections, bound, render
+from .sections import SectionLines, Sections, bound, render
 from .spans import covered_by, head_end
 from .summariser import focus_message
 from .summary_text import SummaryText
@@ -171,7 +171,7 @@ def _unsupported(how: Fold, scene: Scene, written: SummaryText,
 
 
 def _filled(form: str, scene: Scene, written: SummaryText,
-            covered: Sequence[int]) -> dict[str, Lines]:
+            covered: Sequence[int]) -> dict[str, SectionLines]:
     """The sections in the order of the form, with those that the harness writes.
 
     What a model writes of users' words is not taken over: they stand under a heading
@@ -183,16 +183,16 @@ def _filled(form: str, scene: Scene, written: SummaryText,
     for section in FORMS[form]:
         head = heading(section, texts)
         if section == "users":
-            whole[head] = Lines()
+            whole[head] = SectionLines()
         elif section in BY_CODE:
-            whole[head] = Lines(extract.file_lines(
+            whole[head] = SectionLines(extract.file_lines(
                 section, scene.index.chronicle.deeds(covered), texts))
         elif head in sections:
             whole[head] = sections[head]
     return whole | {head: body for head, body in sections.items() if head not in whole}
 
 
-def _bounded(how: Fold, scene: Scene, sections: dict[str, Lines]) -> Sections:
+def _bounded(how: Fold, scene: Scene, sections: dict[str, SectionLines]) -> Sections:
     limit = min(how.max_tokens, max(LEAST_TOKENS, scene.budget.scaled(how.max_tokens)))
     return bound(sections, limit, scene.estimate.text,
                  lambda count: scene.texts("lines_left_out", count=count))

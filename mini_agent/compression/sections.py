@@ -71,7 +71,7 @@ def merge(texts: Iterable[str], none: str) -> str:
     return render(merged)
 
 
-class Lines:
+class SectionLines:
     """The lines of a section, the oldest first; `chars` and tokens with their line breaks."""
 
     def __init__(self, lines: Iterable[str] = ()) -> None:
@@ -100,16 +100,17 @@ class Lines:
         return self._ends
 
 
-def bound(sections: Mapping[str, Lines | Sequence[str]], limit: int,
+def bound(sections: Mapping[str, SectionLines | Sequence[str]], limit: int,
           count: Callable[[str], int], mark: Callable[[int], str]) -> Sections:
     """The sections with at most `limit` tokens, by `count`; only their headings always stay.
 
     The section with the most tokens loses its oldest line, again and again; its last
     line is halved. `mark(n)` is the line that says that n lines are left out. A text has
     no more tokens than its lines and one more for each, so that no text is counted as a
-    whole. Lines that go in any case are not looked at: the cost depends on what is kept.
+    whole. SectionLines that go in any case are not looked at: the cost depends on what is kept.
     """
-    bodies = [body if isinstance(body, Lines) else Lines(body) for body in sections.values()]
+    bodies = [body if isinstance(body, SectionLines) else SectionLines(body)
+              for body in sections.values()]
     ends = [body.ends(count) for body in bodies]
     left = [_Left(body.lines, all_ends, gone) for body, all_ends, gone in zip(
         bodies, ends, _gone_in_any_case(ends, limit))]

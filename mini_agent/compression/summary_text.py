@@ -16,7 +16,7 @@ from itertools import chain, takewhile
 from operator import eq
 
 from ..messages import Message
-from .sections import Lines, parse, render
+from .sections import SectionLines, parse, render
 from .verify import FINDERS, lacking
 
 Names = list[list[str]]  # for each of `verify.FINDERS` the names that it finds
@@ -38,7 +38,7 @@ class _Part:
 class SummaryText:
     """Sections by heading, the oldest line first.
 
-    `none` is the line that says "nothing": it gives way to any other. Lines in `own` are
+    `none` is the line that says "nothing": it gives way to any other. SectionLines in `own` are
     worded by the harness, so that nothing in them has to be supported.
     """
 
@@ -46,7 +46,7 @@ class SummaryText:
         self._none, self._own = none, own
         self._given: list[tuple[Sequence[int], str]] = []
         self._parts: list[_Part] = []
-        self._sections: dict[str, Lines] = {}
+        self._sections: dict[str, SectionLines] = {}
         self._nothing: Counter[str] = Counter()  # how many parts say so, by heading
 
     @classmethod
@@ -73,7 +73,7 @@ class SummaryText:
             if len(said) < len(body):
                 part.nothing.append(head)
                 self._nothing[head] += 1
-            section = self._sections.setdefault(head, Lines())
+            section = self._sections.setdefault(head, SectionLines())
             part.places[head] = range(len(section.lines), len(section.lines) + len(said))
             section.extend(said)
         self._parts.append(part)
@@ -87,9 +87,10 @@ class SummaryText:
             if not any(head in other.places for other in reversed(self._parts)):
                 del self._sections[head]
 
-    def sections(self) -> dict[str, Lines]:
+    def sections(self) -> dict[str, SectionLines]:
         """Heading to lines; what stands under no heading comes first."""
-        found = {head: Lines([self._none]) if not section.lines and self._nothing[head] else section
+        nothing = SectionLines([self._none])
+        found = {head: nothing if not section.lines and self._nothing[head] else section
                  for head, section in self._sections.items()}
         return {"": found.pop(""), **found} if "" in found else found
 
