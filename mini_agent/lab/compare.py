@@ -25,10 +25,10 @@ from ..tokens import estimator
 from .extremes import check_names, lab_policy
 from .halves import second_half
 from .measures import Tally
-from .pagedata import Film, page_session
+from .pagedata import PageRecorder, page_session
 from .pageform import PageRun
 from .pagesize import with_changes_that_fit
-from .processes import Errand, side_by_side
+from .processes import Job, side_by_side
 from .recording import Recording
 from .replay import Trial, replay
 from .results import Result, Unread
@@ -115,7 +115,7 @@ def _in_parts(jobs: int, sessions: Sequence[LogSession], source: Source, plan: P
     parts = [replace(plan, policies=plan.names[at::jobs])
              for at in range(min(jobs, len(plan.names)))]
     done: list[list[Result]] = []
-    for results in side_by_side([Errand(source.path, partial(
+    for results in side_by_side([Job(source.path, partial(
             _replayed, sessions, source, part)) for part in parts], jobs):
         done.append(results)
         progress(len(done) / len(parts))
@@ -153,14 +153,14 @@ def _part(progress: Progress, at: int, parts: int) -> Progress:
 def result_of(session: LogSession, source: Source, plan: Plan, progress: Progress) -> Result:
     """The result of one session: one pass through its history."""
     recording = _recording(session, source, plan)
-    tallies, films, trials = {}, [], []
+    tallies, recorders, trials = {}, [], []
     for window, name in product(plan.shown, plan.names):
         tally = Tally(recording, plan.facts, evidence=plan.evidence, misses=plan.misses,
                       prices=plan.prices())
         trial = Trial(recording, lab_policy(name, recording), window, [tally])
         if plan.page:
-            films.append(Film(trial, tally))
-            trial.observers.append(films[-1])
+            recorders.append(PageRecorder(trial, tally))
+            trial.observers.append(recorders[-1])
         tallies[window, name] = tally
         trials.append(trial)
     size = max(1, len(recording.messages))
@@ -174,7 +174,7 @@ def result_of(session: LogSession, source: Source, plan: Plan, progress: Progres
             "breaks": [name for name in plan.names if lab_policy(name, recording).breaks],
             "notes": notes, "unreadable": len(session.unreadable), "calls": recording.tool_calls,
             "tokens": sum(recording.tokens), "head": recording.head, "missed": missed,
-            "page": page_session(recording, films, plan.shown, notes) if plan.page else None}
+            "page": page_session(recording, recorders, plan.shown, notes) if plan.page else None}
 
 
 def _recording(session: LogSession, source: Source, plan: Plan) -> Recording:
@@ -223,7 +223,7 @@ def compare(sources: Sequence[Source], plan: Plan, jobs: int = 1,
                          remedy="give 1 or more")
     done = 0
     if jobs > 1 and len(sources) > 1:
-        work = [Errand(source.path, partial(file_results, source, plan)) for source in sources]
+        work = [Job(source.path, partial(file_results, source, plan)) for source in sources]
         for source, results in zip(sources, side_by_side(work, jobs)):
             yield from results
             done += source.size

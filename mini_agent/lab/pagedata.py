@@ -29,7 +29,7 @@ def grid(windows: Sequence[int]) -> tuple[int, ...]:
     return tuple(size for size in sizes if size > 0)
 
 
-class Film:
+class PageRecorder:
     """Observes one trial and keeps what the page shows of it."""
 
     def __init__(self, trial: Trial, tally: Tally) -> None:
@@ -99,14 +99,14 @@ def _message(message: Message, cut: int) -> Said:
             "chars": len(text), "calls": [[name, said[:cut], len(said)] for name, said in calls]}
 
 
-def page_session(recording: Recording, films: Sequence[Film], windows: Sequence[int],
+def page_session(recording: Recording, recorders: Sequence[PageRecorder], windows: Sequence[int],
                  notes: Sequence[str]) -> PageSession:
-    """One of the `sessions`, whole: `films` are of all its `windows`."""
+    """One of the `sessions`, whole: `recorders` are of all its `windows`."""
     return {"session": recording.name, "format": recording.format,
             "language": recording.language, "notes": list(notes),
             "windows": sorted(set(windows)), "messages": _history(recording),
             "steps": [call.start for call in recording.calls],
-            "runs": [film.data() for film in films]}
+            "runs": [recorder.data() for recorder in recorders]}
 
 
 def _history(recording: Recording) -> list[Past]:

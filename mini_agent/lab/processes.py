@@ -1,8 +1,8 @@
-"""Milestone 6: pieces of work side by side, each in a process of its own.
+"""Milestone 6: jobs side by side, each in a process of its own.
 
-What a piece comes to passes through a pipe of its own, so that a process can be killed
-at any byte of it and only that piece is known to be lost. What went wrong in a piece
-comes the same way and is raised here. What this module leaves out: what the pieces are
+What a job comes to passes through a pipe of its own, so that a process can be killed
+at any byte of it and only that job is known to be lost. What went wrong in a job comes
+the same way and is raised here. What this module leaves out: what the jobs are
 (`compare.py`).
 """
 
@@ -12,6 +12,7 @@ import multiprocessing
 import signal
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -20,32 +21,31 @@ from typing import Any, NamedTuple
 from ..errors import MiniAgentError, UsageError
 
 
-class Errand(NamedTuple):
+class Job(NamedTuple):
     """A piece of work, and where it is done: the file that it reads."""
 
     place: str
     do: Callable[[], list[Any]]
 
 
-def side_by_side(errands: Sequence[Errand], jobs: int) -> Iterator[list[Any]]:
-    """What each errand comes to, in their order; `jobs` processes at a time.
+def side_by_side(jobs: Sequence[Job], at_once: int) -> Iterator[list[Any]]:
+    """What each job comes to, in their order; `at_once` have a process at a time.
 
     A caller that stops early ends them all. Raises `UsageError` where one was killed, and what
-    an errand has raised, in the form that `_told` gives it.
+    a job has raised, in the form that `_told` gives it.
     """
-    waiting = list(enumerate(errands))[::-1]
+    waiting = iter(enumerate(jobs))
     running: dict[Connection, tuple[int, BaseProcess]] = {}
     ready: dict[int, list[Any]] = {}
     try:
-        for at in range(len(errands)):
+        for at in range(len(jobs)):
             while at not in ready:
-                while waiting and len(running) < jobs:
-                    number, following = waiting.pop()
-                    reader, process = _begin(following)
+                for number, job in islice(waiting, at_once - len(running)):
+                    reader, process = _begin(job)
                     running[reader] = number, process
                 answering = wait(running)
                 for reader in [reader for reader in running if reader in answering]:
-                    ready[running[reader][0]] = _received(reader, jobs)
+                    ready[running[reader][0]] = _received(reader, at_once)
                     running.pop(reader)[1].join()
                     reader.close()
             yield ready.pop(at)
@@ -56,34 +56,34 @@ def side_by_side(errands: Sequence[Errand], jobs: int) -> Iterator[list[Any]]:
             reader.close()
 
 
-def _begin(errand: Errand) -> tuple[Connection, BaseProcess]:
-    """A process on this errand, and the pipe through which its results come."""
+def _begin(job: Job) -> tuple[Connection, BaseProcess]:
+    """A process on this job, and the pipe through which its results come."""
     reader, writer = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.Process(target=_work, args=(writer, errand), daemon=True)
+    process = multiprocessing.Process(target=_work, args=(writer, job), daemon=True)
     process.start()
     writer.close()  # so that its end is the end of all that can come
     return reader, process
 
 
-def _received(reader: Connection, jobs: int) -> list[Any]:
+def _received(reader: Connection, at_once: int) -> list[Any]:
     """What came through a pipe; `UsageError` where nothing did, or half of it."""
     try:
         result: list[Any] | Exception = reader.recv()
     except (EOFError, OSError) as error:
-        raise UsageError("a process that read sessions was killed", place="--jobs", value=jobs,
+        raise UsageError("a process that read sessions was killed", place="--jobs", value=at_once,
                          remedy="give fewer jobs, so that there is enough memory") from error
     if isinstance(result, Exception):
         raise result
     return result
 
 
-def _work(writer: Connection, errand: Errand) -> None:
+def _work(writer: Connection, job: Job) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
     result: list[Any] | Exception
     try:
-        result = errand.do()
+        result = job.do()
     except Exception as error:  # of whatever kind: nobody but the parent can tell it
-        result = _told(error, errand.place)
+        result = _told(error, job.place)
     writer.send(result)
 
 
