@@ -87,11 +87,11 @@ class Asking:
               tools: Sequence[dict[str, Any]]) -> Reply:
         if self.window is not None:
             self.pay(self.window.predicted)
-        self.tracer.event("model_call", step=step, messages=len(request), **self._size())
+        self.note_call(len(request), step)
         sent = tools if self.window is None else self.window.declared(tools)
         reply = self.model.complete(request, sent)
         if reply.usage:
-            self._note_usage(reply.usage, step)
+            self.note_usage(reply.usage, step)
         if not reply.content.strip() and not reply.tool_calls:
             remedy = "end_longer" if reply.cut == "length" else "end_again"
             raise EmptyReplyError(self.texts("end_empty"), remedy=self.texts(remedy),
@@ -104,12 +104,14 @@ class Asking:
         if reply.stage and self.window is not None:
             self.window.stage_done(history, reply.stage, step)
 
-    def _size(self) -> dict[str, int]:
-        """Tokens of what is being sent; `predicted` where usage was reported before."""
-        if self.window is None:
-            return {}
-        tokens, predicted = self.window.tokens, self.window.predicted
-        return {"tokens": tokens, **({"predicted": predicted} if predicted != tokens else {})}
+    def note_call(self, messages: int, step: int) -> None:
+        """So many messages are being sent, of how many tokens; `predicted` where that differs
+        by the usage that was reported before."""
+        size = {}
+        if self.window is not None:
+            tokens, predicted = self.window.tokens, self.window.predicted
+            size = {"tokens": tokens, **({"predicted": predicted} if predicted != tokens else {})}
+        self.tracer.event("model_call", step=step, messages=messages, **size)
 
     def final_size(self, history: Sequence[Message]) -> dict[str, int]:
         """What would be sent next, for `run_end`."""
@@ -118,7 +120,7 @@ class Asking:
         self.window.take_in(history)
         return {"final_messages": self.window.messages, "final_tokens": self.window.tokens}
 
-    def _note_usage(self, usage: dict[str, int], step: int) -> None:
+    def note_usage(self, usage: dict[str, int], step: int) -> None:
         """What the endpoint counted, and how far the prediction was off (`drift`)."""
         drift = {}
         if self.window is not None and "prompt_tokens" in usage:

@@ -3,8 +3,8 @@
 The records are folded by the one fold that also made them (`compression/state.py`). Each
 change is held to the laws that can be seen in it (those that the policy breaks on purpose
 are left out), to its own numbers, and to honesty where it names a handle. `check` reports
-what is found; a session whose trace contradicts itself is not resumed. What cannot be seen
-in a trace: whether the tools said what they are said to have said.
+what is found; a session whose trace contradicts itself is not resumed. Left out: whether
+the tools said what they are said to have said.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .compression.view import HOW, Change, Entry, apply, from_payload, prefix_ke
 from .errors import TraceError, UsageError
 from .governance import Governance, recorded
 from .lint import Fault, Finding, lint_message, lint_pairing, malformed
-from .messages import Message
+from .messages import Message, text_of
 from .texts import LANGUAGES, Texts, recorded_language
 from .tokens import estimator
 from .trace import FORMAT, Record
@@ -55,13 +55,13 @@ def audit(lines: Sequence[Line], goes_on: bool = False) -> Iterator[Finding]:
 
 
 def _head(first: Line) -> Iterator[Finding]:
+    number, start = first.number, first.record.get("payload", {})
     if first.record.get("event") != "run_start":
-        yield Finding(first.number, "trace", "the first record is no run_start")
-    elif first.record["payload"].get("format") != FORMAT:
-        yield Finding(first.number, "trace",
-                      f"format {first.record['payload'].get('format')!r}, known is {FORMAT}")
-    elif (language := first.record["payload"].get("language", LANGUAGES[0])) not in LANGUAGES:
-        yield Finding(first.number, "trace", f"no language {language!r}")
+        yield Finding(number, "trace", "the first record is no run_start")
+    elif start.get("format") != FORMAT:
+        yield Finding(number, "trace", f"format {start.get('format')!r}, known is {FORMAT}")
+    elif (language := start.get("language", LANGUAGES[0])) not in LANGUAGES:
+        yield Finding(number, "trace", f"no language {language!r}")
 
 
 class _Fold:
@@ -157,8 +157,7 @@ class _Fold:
             self._state, policy, self._limit()), (*policy.breaks, *exempt))
 
     def _undone(self, change: Change) -> Iterator[tuple[int, str]]:
-        """An undo has to lead back to the view before its change, which was judged then; a pin
-        that was set since is put back by a record of its own."""
+        """An undo leads back to the view before its change; a pin set since has its own record."""
         seq, back = self._state.undoable[-1]
         if (change.affected, change.inserts) != (back.affected, back.inserts):
             yield CONSERVATION, f"it does not lead back to the view before seq {seq}"
@@ -175,8 +174,10 @@ class _Fold:
         for kind, fault in _differing({"tokens": entry.tokens},
                                       tokens=self._state.estimate.message(entry.message)):
             yield kind, f"of an entry {fault}"
+        history = self._state.history
         for number in map(int, _HANDLE.findall(entry.message["content"])):
-            if number >= len(self._state.history):
+            if number >= len(history) and not any(f"handle={number}" in text_of(history[at])
+                                                  for at in entry.stands_for):  # not copied
                 yield "law 9 (honesty)", f"handle {number} points at nothing"
 
     def _on_model_call(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
@@ -236,8 +237,7 @@ class _Fold:
 def _governed(start: Mapping[str, Any]) -> tuple[Governance, str]:
     """What governs a run that began like this, and "" or why that cannot be known."""
     try:
-        governance = recorded(start, "policy")
-        estimator(governance.estimator)
+        estimator((governance := recorded(start, "policy")).estimator)
         return governance, ""
     except (UsageError, TypeError, AttributeError) as error:
         return recorded({}, "policy"), f"laws and sizes cannot be checked: {error}"

@@ -244,6 +244,18 @@ class TraceTest(unittest.TestCase):
         self.assertTrue(any("law 9 (honesty): handle 900 points at nothing" in text
                             for text in self.findings(records)))
 
+    def test_a_handle_that_stands_in_what_is_copied_is_no_promise(self):
+        """A tool may have spoken of handles of its own; whoever copies its lines invents none."""
+        records = copy.deepcopy(self.records)
+        change = next(record for record in records
+                      if record.get("event") == "context_compression")
+        entry = change["payload"]["entries"][0]
+        source = [record["message"] for record in records
+                  if record["type"] == "message"][entry["stands_for"][0]]
+        source["content"] += "\nhandle=900"
+        entry["message"]["content"] += "\nhandle=900"
+        self.assertEqual([], [text for text in self.findings(records) if "law 9" in text])
+
     def test_broken_and_cut_lines_are_findings_and_not_the_end(self):
         """Each with its number; the others are still checked."""
         path = self.folder / "t.jsonl"

@@ -515,7 +515,7 @@ class HouseTest(unittest.TestCase):
                  ("governance", "hindsight", "loop"),
                  ("assembly", "audit", "chat", "runner", "session", "subagents",
                   "subcommands"), ("lab",),
-                 ("__init__", "__main__", "cli", "commands", "live"))
+                 ("__init__", "__main__", "cli", "commands", "embedded", "live"))
         floors = {room: floor for floor, names in enumerate(rooms) for room in names}
         for path in sorted((ROOT / "mini_agent").rglob("*.py")):
             parts = path.relative_to(ROOT / "mini_agent").with_suffix("").parts

@@ -32,7 +32,7 @@ def records_of(session: LogSession) -> list[Record]:
         if at in firsts:
             tracer.event("model_call", step=step, messages=at)
         if message["role"] == "tool" and open_calls:
-            _write_call(tracer, step, open_calls.popleft(), message)
+            write_call(tracer, step, open_calls.popleft(), message)
         tracer.message(step, message)
         open_calls.extend(calls_of(message))
     last = session.steps[-1]
@@ -48,7 +48,8 @@ def _write_marks(tracer: Tracer, session: LogSession, at: int, step: int) -> Non
                          kind=mark.kind)
 
 
-def _write_call(tracer: Tracer, step: int, call: Call, result: Message) -> None:
+def write_call(tracer: Tracer, step: int, call: Call, result: Message) -> None:
+    """The two records that stand before a result: the call, and how it ended."""
     error = result.get("error")
     tracer.event("tool_call", step=step, id=call["id"], name=call["name"],
                  arguments=call["arguments"])
