@@ -76,6 +76,27 @@ class DriftTests(unittest.TestCase):
         drift = drift.report(10_000, 100)
         self.assertEqual(drift.predict(0), 0)
 
+    def test_a_report_that_no_counting_explains_is_noted_and_not_believed(self):
+        """Sums over a session, only what was not cached, nonsense: the estimate decides. Three
+        times as many, or the prompt of a proxy before ours, can be."""
+        for estimate, prompt, believed in (
+                (1_195, 10**11, False), (1_195, 31_990, False), (80_000, 9_999, False),
+                (1_195, 1, False), (1_195, 20_000, True), (80_000, 240_000, True),
+                (80_000, 10_000, True)):
+            with self.subTest(estimate=estimate, prompt=prompt):
+                drift = Drift().report(estimate, prompt, 50, covers=3)
+                self.assertEqual(drift.tokens, prompt - estimate)
+                self.assertEqual(drift.predict(estimate), prompt if believed else estimate)
+                drift = drift.answered(40).report(estimate + 40, estimate + 30, covers=4)
+                self.assertEqual(drift.predict(estimate + 40), estimate + 30)
+
+    def test_reasoning_that_is_not_sent_again_is_no_part_of_the_next_prompt(self):
+        """An answer counted at 20,000 of which a call of 40 came in; one of 280 may be it all."""
+        for answer, predicted in ((20_000, 1_040), (281, 1_040), (280, 1_280)):
+            with self.subTest(answer=answer):
+                drift = Drift().report(1_000, 1_000, answer).answered(40)
+                self.assertEqual(drift.predict(1_040), predicted)
+
     def test_a_goal_in_true_tokens_comes_back_as_the_estimate_that_meets_it(self):
         """What strategies aim at is an estimate; predicted again it is not over the goal."""
         drift = Drift()
