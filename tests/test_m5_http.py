@@ -1,8 +1,10 @@
 """Milestone 5: one request to an endpoint, and what is done when it goes wrong."""
 
+import gzip
 import json
 import random
 import unittest
+import zlib
 from types import SimpleNamespace
 
 from mini_agent.errors import EndpointError, MiniAgentError, PromptTooLongError
@@ -94,8 +96,7 @@ class RetryTests(Case):
         date = {"retry_after": "Fri, 31 Dec 1999 23:59:59 GMT",
                 "date": "Fri, 31 Dec 1999 23:59:29 GMT"}
         for headers, wanted in (({"retry_after": "7"}, 7), ({"retry_after": "0.5"}, .5),
-                                ({"retry_after_ms": "1500", "retry_after": "9"}, 1.5), (date, 30),
-                                ({"retry_after": "0"}, 0)):
+                                ({"retry_after_ms": "1500", "retry_after": "9"}, 1.5), (date, 30)):
             with self.subTest(headers=headers):
                 reply, retries, _, _ = self.ask(plain(RATE_LIMIT, 429, **headers), HI)
                 self.assertEqual(reply.content, "hi")
@@ -115,8 +116,9 @@ class RetryTests(Case):
         self.assertEqual((error.status, error.wait, retries, len(sent)), (429, 3600, [], 1))
 
     def test_a_retry_after_that_is_none_is_not_there(self):
-        """Words, negative numbers, infinity: the usual wait."""
-        for value in ("soon", "-5", "inf", "nan", "", "1e999"):
+        """Words, negative numbers, infinity, at once, a day gone by: the usual wait."""
+        for value in ("soon", "-5", "inf", "nan", "", "1e999", "0",
+                      "Fri, 31 Dec 1999 23:59:59 GMT"):
             with self.subTest(value=value):
                 _, retries, _, _ = self.ask(plain(RATE_LIMIT, 429, retry_after=value), HI)
                 self.assertEqual(retries[0]["wait"], .75)
@@ -173,6 +175,36 @@ class BrokenAnswerTests(Case):
             reply, retries, _, _ = self.ask(answer, HI)
             self.assertEqual(reply.content, "hi")
             self.assertEqual(len(retries), 1)
+
+    def test_what_is_packed_though_nobody_asked_is_unpacked(self):
+        """A whole answer, a stream, a refusal; in pieces of a byte. Its limits hold unpacked."""
+        whole = json.dumps(chat("hi")).encode()
+        for coding, pack in (("gzip", gzip.compress), ("deflate", zlib.compress)):
+            for answer in (plain(pack(whole)),
+                           stream(*(bytes([byte]) for byte in pack(b"".join(HI.pieces))))):
+                with self.subTest(coding, kind=answer.headers):
+                    answer.headers["Content-Encoding"] = coding
+                    self.assertEqual("hi", self.ask(answer)[0].content)
+        too_long = plain(gzip.compress(json.dumps({"error": {
+            "message": "This model's maximum context length is 300 tokens"}}).encode()), 400,
+            content_encoding="GZIP")
+        self.assertIsInstance(self.ask(too_long)[0], PromptTooLongError)
+        bomb = plain(gzip.compress(b"{" + b" " * 5_000_000), content_encoding="gzip")
+        limits = RequestLimits(answer=1_000_000, retries=0)
+        self.assertEqual("the answer has no end", self.ask(bomb, limits=limits)[0].message)
+
+    def test_what_cannot_be_unpacked_is_said(self):
+        """A coding that is not known, and bytes that are of none."""
+        for coding, said in (("br", "packed as br, which nobody asked for"),
+                             ("gzip", "cannot be unpacked")):
+            error, _, sent, _ = self.ask(*[plain(b"{}", content_encoding=coding)] * 5)
+            self.assertIn(said, error.message)
+            self.assertEqual(len(sent), 1 if coding == "br" else 5)
+
+    def test_a_byte_order_mark_is_no_part_of_an_answer(self):
+        """Of a whole one; in a stream it was none already."""
+        answer = plain(b"\xef\xbb\xbf" + json.dumps(chat("hi")).encode())
+        self.assertEqual("hi", self.ask(answer)[0].content)
 
     def test_silence_ends_at_the_read_limit(self):
         """No byte for longer than the limit: before the headers' end, or between two parts."""
@@ -239,7 +271,7 @@ class BrokenAnswerTests(Case):
         """A server that sends a byte at a time kept the program busy for minutes."""
         pieces = iter([*(b"x" for _ in range(400_000)), b"\n", b"end", b""])
         http = Http(Endpoint("http://localhost/v1", "m"))
-        taken = list(http._lines(SimpleNamespace(read1=lambda _: next(pieces)), float("inf")))
+        taken = list(http._lines(SimpleNamespace(headers={}, read1=lambda _: next(pieces)), float("inf")))
         self.assertEqual([b"x" * 400_000 + b"\n", b"end"], taken)
 
     def test_numbers_that_nobody_can_have_sent_are_no_usage(self):

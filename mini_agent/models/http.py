@@ -136,16 +136,10 @@ class Http:
 
     def _pieces(self, response: Any, deadline: float) -> Iterator[bytes]:
         """A body as it comes: one that drips has no line before its end."""
-        from .transport import FAULTS, breakdown
+        from .transport import pieces
 
         size = ends = 0
-        while True:
-            try:
-                piece = response.read1(self.limits.piece)
-            except FAULTS as error:
-                raise breakdown(self.endpoint, error) from error
-            if not piece:
-                return
+        for piece in pieces(self.endpoint, response, self.limits.piece):
             size += len(piece)
             ends += piece.count(b"\n") + piece.count(b"\r")  # each may be an event to take apart
             if size > self.limits.answer or ends > self.limits.ends:
@@ -167,7 +161,7 @@ class Http:
             return None
         if error.status == "unreachable" and not self._reached:
             return None
-        if error.wait is not None:
+        if error.wait:  # at once (0, a date that has passed) is no wait that could grow
             asked = error.wait * (1 + self._chance() / 10)  # never earlier than asked
             return round(asked, 3) if error.wait <= self.limits.longest_wait else None
         wait: float = min(self.limits.longest_wait, self.limits.first_wait * 2 ** (attempt - 1))

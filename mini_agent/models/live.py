@@ -173,7 +173,7 @@ class LiveModel:
         return self._fed(made.reply)
 
     def _whole(self, body: bytes, made: Assembly) -> None:
-        value = self._object(body.decode("utf-8", "replace"))
+        value = self._object(body.decode("utf-8-sig", "replace"))
         try:
             made.take(value)
         except BAD_DATA as error:

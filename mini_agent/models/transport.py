@@ -13,7 +13,8 @@ import http.client
 import socket
 import ssl
 import urllib.request
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 from urllib.error import URLError
@@ -23,6 +24,8 @@ from .endpoint import Endpoint
 from .faults import shown
 
 FAULTS = (OSError, http.client.HTTPException)  # what `post` and reading its answer raise
+PACKED = ("gzip", "x-gzip", "deflate")
+_ANY_HEAD = zlib.MAX_WBITS + 32  # of gzip or of zlib, whichever it has
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -79,6 +82,28 @@ def post(url: str, data: bytes, headers: Mapping[str, str], connect_seconds: flo
         opener.add_handler(urllib.request.ProxyHandler())
     answer: http.client.HTTPResponse = opener.open(request, timeout=connect_seconds)
     return answer
+
+
+def pieces(endpoint: Endpoint, response: http.client.HTTPResponse, most: int) -> Iterator[bytes]:
+    """The body of an answer as it comes, at most `most` bytes at once. Nobody asks for a packed
+    one, and some proxies pack it all the same: it is unpacked. Raises `EndpointError`."""
+    coding = response.headers.get("content-encoding", "").strip().lower()
+    packed = zlib.decompressobj(wbits=_ANY_HEAD) if coding in PACKED else None
+    if packed is None and coding not in ("", "identity"):
+        raise EndpointError(f"the answer is packed as {shown(coding)}, which nobody asked for",
+                            status="broken", place=endpoint.url,
+                            remedy="have what answers there send it as it is")
+    try:
+        while piece := response.read1(most):
+            yield piece if packed is None else packed.decompress(piece, most)
+            while packed is not None and packed.unconsumed_tail:
+                yield packed.decompress(packed.unconsumed_tail, most)
+    except zlib.error as error:
+        raise EndpointError(f"the answer cannot be unpacked ({shown(str(error))})",
+                            status="broken", passing=True, place=endpoint.url,
+                            remedy="have what answers there send it as it is") from error
+    except FAULTS as error:
+        raise breakdown(endpoint, error) from error
 
 
 def breakdown(endpoint: Endpoint, error: Exception) -> EndpointError:
