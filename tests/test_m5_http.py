@@ -271,7 +271,8 @@ class BrokenAnswerTests(Case):
         """A server that sends a byte at a time kept the program busy for minutes."""
         pieces = iter([*(b"x" for _ in range(400_000)), b"\n", b"end", b""])
         http = Http(Endpoint("http://localhost/v1", "m"))
-        taken = list(http._lines(SimpleNamespace(headers={}, read1=lambda _: next(pieces)), float("inf")))
+        response = SimpleNamespace(headers={}, read1=lambda _: next(pieces))
+        taken = list(http._lines(response, float("inf")))
         self.assertEqual([b"x" * 400_000 + b"\n", b"end"], taken)
 
     def test_numbers_that_nobody_can_have_sent_are_no_usage(self):

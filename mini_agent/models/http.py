@@ -136,10 +136,10 @@ class Http:
 
     def _pieces(self, response: Any, deadline: float) -> Iterator[bytes]:
         """A body as it comes: one that drips has no line before its end."""
-        from .transport import pieces
+        from .transport import body_pieces
 
         size = ends = 0
-        for piece in pieces(self.endpoint, response, self.limits.piece):
+        for piece in body_pieces(self.endpoint, response, self.limits.piece):
             size += len(piece)
             ends += piece.count(b"\n") + piece.count(b"\r")  # each may be an event to take apart
             if size > self.limits.answer or ends > self.limits.ends:

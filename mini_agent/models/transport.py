@@ -84,7 +84,8 @@ def post(url: str, data: bytes, headers: Mapping[str, str], connect_seconds: flo
     return answer
 
 
-def pieces(endpoint: Endpoint, response: http.client.HTTPResponse, most: int) -> Iterator[bytes]:
+def body_pieces(endpoint: Endpoint, response: http.client.HTTPResponse,
+                most: int) -> Iterator[bytes]:
     """The body of an answer as it comes, at most `most` bytes at once. Nobody asks for a packed
     one, and some proxies pack it all the same: it is unpacked. Raises `EndpointError`."""
     coding = response.headers.get("content-encoding", "").strip().lower()
