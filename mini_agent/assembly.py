@@ -84,8 +84,7 @@ class Kit:
 
     `name` is that of the run, for its sub-agents. `history` is the live one. What leaves the
     window is kept in `folder`, the run's own, which no tool may write to; in memory without
-    one. The window counts the tools and is made behind them: None until `govern`, and where
-    nothing governs.
+    one. `window` is None before `agent` was called, and where nothing governs.
     """
 
     def __init__(self, setup: Setup, texts: Texts, tracer: Tracer, name: str, *,
@@ -122,18 +121,18 @@ class Kit:
         box = ToolBox(tools, self.texts, permit=may, scrub=self.workspace.scrub)
         return WaitingTools(box, self.setup.interrupts)
 
-    def govern(self, governance: Governance, tools: WaitingTools,
-               state: WindowState | None = None) -> ContextWindow:
-        """Make the window, which tools can look into from now on; `state` as records left it."""
-        if state is None:
-            state = WindowState(estimator(governance.estimator), self.texts)
-        self.window = ContextWindow(governance.policy, governance.budget, state,
-                                    Means(self.model, self.tracer, self.shelf),
-                                    tools.declarations())
-        return self.window
+    def agent(self, governance: Governance | None, state: WindowState | None = None,
+              started: int = 0) -> Agent:
+        """The agent itself: its tools, then the window that counts them, if something governs.
 
-    def agent(self, tools: WaitingTools) -> Agent:
-        """The agent itself, under the window if there is one."""
+        `state` is as records left it, new without any; `started`: see `tools`.
+        """
+        tools = self.tools(governance, started)
+        if governance is not None:
+            state = state or WindowState(estimator(governance.estimator), self.texts)
+            self.window = ContextWindow(governance.policy, governance.budget, state,
+                                        Means(self.model, self.tracer, self.shelf),
+                                        tools.declarations())
         return Agent(self.model, tools, self.tracer, window=self.window, pay=self.token_budget.pay,
                      texts=self.texts, max_steps=self.setup.grant.steps, history=self.history,
                      incoming=self.setup.incoming)

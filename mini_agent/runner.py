@@ -34,15 +34,14 @@ def run_task(task: Task, setup: Setup, governance: Governance | None = None,
     """
     tracer = Tracer(*setup.sinks, whole=setup.interrupts.held)
     kit = Kit(setup, Texts(task.language), tracer, task.name, history=[], folder=folder)
+    agent = kit.agent(governance)
     start: dict[str, Any] = {"format": FORMAT, "task": task.name}
-    tools = kit.tools(governance)
     if governance is not None:
         start |= governance.as_recorded()
-        kit.govern(governance, tools)
     said = "\n".join([task.task, *_marks(task, governance)])
     if language_of(said) != task.language:  # else whoever reads the trace knows it
         start["language"] = task.language
-    return kit.agent(tools).run(task.system, said, start)
+    return agent.run(task.system, said, start)
 
 
 def _marks(task: Task, governance: Governance | None) -> Iterator[str]:

@@ -45,9 +45,9 @@ class Session:
                         file.path.stem, history=[*state.history],
                         folder=trace_folder(file.path))
         self.model = self._kit.model
-        tools = self._kit.tools(governance, meter.children)
-        self.window = self._kit.govern(governance, tools, state)
-        self.agent = self._kit.agent(tools)
+        self.agent = self._kit.agent(governance, state, meter.children)
+        assert self._kit.window is not None  # something governs
+        self.window = self._kit.window
         self.agent.step = meter.answered + 1
 
     @property

@@ -84,18 +84,23 @@ class Crew:
                              else self._begin(call, order, step))
             for child in _children(plans):
                 child.future = pool.submit(child.run)
-            for call, plan in zip(calls[:-1], plans):
-                answer(tools.answer(call, self._work(plan, chars, step)))
-            last = self._work(plans[-1], chars, step)  # behind it none is at work any more
-            answer(tools.answer(calls[-1], lambda: guard.reporting(
-                before, last, "children_changed")))
+            for number, (call, plan) in enumerate(zip(calls, plans), 1):
+                report = self._report(plan, chars, step)
+                if number == len(calls):  # none is at work any more
+                    report = partial(guard.reporting, before, report, "children_changed")
+                answer(tools.answer(call, report))
         finally:
-            for child in _children(plans):
-                child.process.end()
-            pool.shutdown(cancel_futures=True)
-            for child in _children(plans):
-                if not child.ended:  # we were interrupted
-                    self._end(child, Ending("killed"), step)
+            self._end_all(plans, pool, step)
+
+    def _end_all(self, plans: Sequence[Child | ToolError], pool: ThreadPoolExecutor,
+                 step: int) -> None:
+        """Leave no process and no thread behind, and of each child a record of its end."""
+        for child in _children(plans):
+            child.process.end()
+        pool.shutdown(cancel_futures=True)
+        for child in _children(plans):
+            if not child.ended:  # we were interrupted
+                self._end(child, Ending("killed"), step)
 
     def _globs(self) -> list[str]:
         return [pin.protect for pin in self.home.pins() if pin.protect]
@@ -146,8 +151,8 @@ class Crew:
                      request_line(self.home, self.count, call, order, trace,
                                   self.limits.depth - 1), self.home.workspace.texts)
 
-    def _work(self, plan: Child | ToolError, chars: int, step: int) -> Callable[[], str]:
-        """Wait for the child of a call, and give what makes the result of that call."""
+    def _report(self, plan: Child | ToolError, chars: int, step: int) -> Callable[[], str]:
+        """Wait for the child of a call; what then makes the result of that call."""
         if isinstance(plan, ToolError):
             return partial(_refuse, plan)
         assert plan.future is not None
