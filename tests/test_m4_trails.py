@@ -108,8 +108,8 @@ class FollowTest(FolderTest):
                           "to be as they were)",
                           "m4-trace.jsonl#2: 'readiness failed'"], told[:3])
         self.assertIn("tool of search_text", told[3])
-        self.assertEqual("  above     read_child(child=2, message=5) gives it to the parent",
-                         told[-1])
+        self.assertEqual("  above     read_child(child=2, message=5, start=191) gives it to the "
+                         "parent", told[-1])
         self.assertNotIn("#1", done.stdout)
         parts = [json.loads(text) for text in mini_agent(
             "why", TRACE, "212 of 4380", "--json").stdout.splitlines()]
