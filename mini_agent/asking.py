@@ -80,7 +80,7 @@ class Asking:
         try:
             return self._send(request, step, tools)
         except PromptTooLongError as error:
-            self._note_refusal(error, step)
+            self.note_refusal(error, step)
             return self._send(self.window.after_refusal(history, step, error), step, tools)
 
     def _send(self, request: Sequence[Message], step: int,
@@ -128,7 +128,7 @@ class Asking:
                                                   usage.get("completion_tokens", 0))
         self.tracer.event("model_usage", step=step, **usage, **drift)
 
-    def _note_refusal(self, error: PromptTooLongError, step: int) -> None:
+    def note_refusal(self, error: PromptTooLongError, step: int) -> None:
         """A refusal that names the size of the request has counted it; it costs nothing."""
         if self.window is not None and error.tokens:
             self.tracer.event("model_usage", step=step, refused_tokens=error.tokens,

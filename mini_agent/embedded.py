@@ -5,7 +5,7 @@
 
 `messages` is the agent's own list in the chat-completions form, which only grows; what is
 sent in place of it is chosen as in `run` and in the lab. With a trace, `why` and `show` can
-be asked afterwards. What is left out: asking, refusals of the endpoint, stages.
+be asked afterwards. What is left out: asking, stages, other forms of messages.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .compression.store import MemoryShelf, RunShelf
 from .compression.tools import reading_tools
 from .compression.view import Entry
 from .compression.window import ContextWindow
-from .errors import UsageError
+from .errors import PromptTooLongError, UsageError
 from .governance import governed_by, with_room
 from .lab.convert import write_call
 from .lab.sessions.chat import calls_in
@@ -32,6 +32,7 @@ from .lab.sessions.log import RawCall
 from .messages import Call, Message, assistant, calls_of, system, tool_result, user
 from .models.base import Model
 from .models.openai import REASONING, usage
+from .models.overflow_text import overflow
 from .models.received import received_call
 from .models.scripted import ScriptedModel
 from .texts import Texts, session_language
@@ -93,10 +94,32 @@ class EmbeddedWindow:
             raise _wrong(len(self._given), "a call has no result", [*self._open],
                          "append one for each call before asking again")
         self._window.make_ready(self._history, self._step)
-        view = self._window.view
-        self._asking.note_call(len(view), self._step)
         self._step += 1
-        return list(map(self._as_chat, view.entries))
+        return self._sent()
+
+    def smaller(self, refusal: str) -> list[ChatMessage] | None:
+        """What to send after the endpoint has refused the last request with these words, None
+        where they do not say that it was too long. A window that they name is kept from now on.
+        Raises `PromptTooLongError` where nothing can be left out any more."""
+        found = overflow(refusal)
+        if found is None:
+            return None
+        error = PromptTooLongError("the endpoint refused the request as too long", value=refusal,
+                                   place="EmbeddedWindow", window=found.window,
+                                   tokens=found.tokens, remedy="choose a larger window")
+        self._asking.note_refusal(error, self._asked)
+        self._window.after_refusal(self._history, self._asked, error)
+        return self._sent()
+
+    def _sent(self) -> list[ChatMessage]:
+        entries = self._window.view.entries
+        self._asking.note_call(len(entries), self._asked)
+        return self._as_chat(entries)
+
+    @property
+    def _asked(self) -> int:
+        """The step of the last request."""
+        return max(0, self._step - 1)
 
     def answer(self, made: Mapping[str, Any]) -> ChatMessage | None:
         """The result of a call of the model, None where it is for one of the agent's own tools."""
@@ -111,7 +134,7 @@ class EmbeddedWindow:
         measured by it."""
         tokens = usage(counted)
         if tokens is not None:
-            self._asking.note_usage(tokens, max(0, self._step - 1))
+            self._asking.note_usage(tokens, self._asked)
 
     def close(self) -> None:
         """The session has ended."""
@@ -165,13 +188,28 @@ class EmbeddedWindow:
             return system(content)
         raise _wrong(at, "no such role", role, "use system, developer, user, assistant or tool")
 
-    def _as_chat(self, entry: Entry) -> ChatMessage:
-        """The agent's own message where nothing was changed, images and all."""
-        if entry.how in ("summary", "attached"):
-            return {"role": "user", "content": entry.message["content"]}
-        given = self._given[entry.stands_for[0]]
-        return given if entry.how == "verbatim" else {
-            **given, "content": entry.message["content"]}
+    def _as_chat(self, entries: Sequence[Entry]) -> list[ChatMessage]:
+        """The agent's own messages where nothing was changed, images and all. What was made
+        joins the user's message beside it, since many templates refuse two in a row."""
+        sent, made = list[ChatMessage](), False
+        for entry in entries:
+            last, made = made, entry.how in ("summary", "attached")
+            message = {"role": "user"} if made else self._given[entry.stands_for[0]]
+            if entry.how != "verbatim":
+                message = {**message, "content": entry.message["content"]}
+            if (made or last) and sent and message["role"] == sent[-1]["role"] == "user":
+                content = _both(sent[-1]["content"], message["content"])
+                message = {**sent.pop(), **message, "content": content}
+            sent.append(message)
+        return sent
+
+
+def _both(one: Any, other: Any) -> Any:
+    """Two contents as one: a text, or a list of parts."""
+    if isinstance(one, str) and isinstance(other, str):
+        return f"{one}\n\n{other}"
+    return [part for content in (one, other) for part in (
+        content if isinstance(content, list) else [{"type": "text", "text": content}])]
 
 
 def _box(policy: Policy, own: Sequence[dict[str, Any]], reading: list[Tool],

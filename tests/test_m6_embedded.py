@@ -12,7 +12,7 @@ from typing import Any
 
 from mini_agent.compression.policies import policy_names
 from mini_agent.embedded import ChatMessage, EmbeddedWindow
-from mini_agent.errors import ContextOverflowError, UsageError
+from mini_agent.errors import ContextOverflowError, PromptTooLongError, UsageError
 from mini_agent.lab.check import check_file
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.steps import steps_of_trace, views
@@ -121,13 +121,12 @@ class EmbeddedTest(FolderTest):
         live: list[ChatMessage] = []
         path = self.folder / "t.jsonl"
         window = self.window(live, trace=path)
-        sent = [[message["content"] or "" for message in request]
+        sent = ["\n\n".join(message["content"] or "" for message in request)
                 for request in played(window, live, recorded())]
         window.close()
         steps = steps_of_trace(read_trace(path).records, estimator("runs"))
-        self.assertEqual(sent, [[entry.message["content"] for entry in view.entries]
+        self.assertEqual(sent, ["\n\n".join(entry.message["content"] for entry in view.entries)
                                 for _, view in views(steps)])
-        self.assertLess(min(len(request) for request in sent[-3:]), len(live))
         status, out, _ = called("why", path, "24 places still say account_no")
         self.assertEqual(0, status)
         self.assertIn("coverage_digest", out)
@@ -140,6 +139,24 @@ class EmbeddedTest(FolderTest):
         live += [{**asking("a"), "reasoning_content": "I look."}, answering("a", "an image")]
         for sent, own in zip(window.request(), live, strict=True):
             self.assertIs(sent, own)
+
+    def test_what_was_made_joins_the_users_message_beside_it(self) -> None:
+        """Many templates refuse two user messages in a row; an image in one is kept."""
+        line = "a line of a log that nobody needs\n"
+        for task in ("Look at this.", IMAGE):
+            live = [{"role": "user", "content": task}]
+            for number in range(6):
+                live += [asking(f"c{number}"), answering(f"c{number}", line * 150)]
+            request = self.window(live, "whole_rounds").request()
+            with self.subTest(task):
+                self.assertEqual(["user", "assistant"],
+                                 [message["role"] for message in request[:2]])
+                content = request[0]["content"]
+                texts = content.split("\n\n") if task is not IMAGE else [
+                    part.get("text", "image") for part in content]
+                self.assertEqual("Look at this.", texts[0])
+                self.assertIn("dropped", texts[-1])
+                self.assertEqual(task == IMAGE, "image" in texts)
 
     def test_what_was_shortened_keeps_its_other_fields(self) -> None:
         """Only the content of a result is another."""
@@ -189,6 +206,29 @@ class EmbeddedTest(FolderTest):
         self.assertEqual(before, window.tokens)
         window.reported({"prompt_tokens": before + 500, "completion_tokens": 3})
         self.assertEqual(before + 500, window.tokens)
+
+    def test_after_a_refusal_less_is_sent_and_its_window_is_kept(self) -> None:
+        """Words that speak of something else change nothing; where nothing is left to give, it
+        is the refusal that is raised."""
+        live = [{"role": "user", "content": "Go."}]
+        for number in range(6):
+            live += [asking(f"c{number}"), answering(f"c{number}", f"line {number} of it\n" * 200)]
+        path = self.folder / "t.jsonl"
+        window = self.window(live, "whole_rounds", 50_000, trace=path)
+        self.assertEqual(13, len(window.request()))
+        self.assertIsNone(window.smaller("429 Too many requests"))
+        refusal = "prompt is too long: 9000 tokens > 8192 maximum"
+        request = window.smaller(refusal)
+        assert request is not None
+        self.assertLess(len(request), 13)
+        self.assertEqual([], torn(request))
+        self.assertEqual([8192], [payload["learned_window"] for payload in
+                                  read_trace(path).events("settings")])
+        with self.assertRaises(PromptTooLongError):
+            while window.smaller("prompt is too long"):
+                pass
+        window.close()
+        self.assertEqual([], list(check_file(str(path))))
 
     def test_a_policy_that_asks_a_model_needs_one(self) -> None:
         """It is said before anything is sent, and no trace is begun."""

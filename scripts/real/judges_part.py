@@ -10,11 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mini_agent.columns import number_of
 from mini_agent.compression.means import Means
 from mini_agent.compression.policies import Policy, budget_of, find_policy, policy_names
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.store import MemoryShelf
 from mini_agent.compression.window import ContextWindow
+from mini_agent.embedded import EmbeddedWindow
 from mini_agent.loop import Agent
 from mini_agent.messages import Message
 from mini_agent.models.anthropic import OFFICIAL, Messages
@@ -38,6 +40,9 @@ ORPHANS = {  # a result without its call, in a message with a field that no form
         "role": "tool", "tool_call_id": "c00000000", "content": "orphan"}]},
     "anthropic": {"messages": [{"role": "user", "colour": "red", "content": [
         {"type": "tool_result", "tool_use_id": "c00000000", "content": "orphan"}]}]}}
+READ = {"type": "function", "function": {
+    "name": "read", "description": "Reads a file.",
+    "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}}
 Judge = Callable[[str, dict[str, Any]], None]
 FORMS = {"openai": ChatCompletions(), "anthropic": Messages(OFFICIAL)}
 
@@ -108,6 +113,9 @@ def run(folder: Path, report: Report) -> None:
             send("orphans", form, body)
         made = {name: drive(find_policy(name), STEPS, partial(send, name))
                 for name in policy_names()}
+        made |= {f"{name}, embedded": embedded(name, partial(send, f"{name}, embedded"))
+                 for name in policy_names()
+                 if find_policy(name).ladder and not find_policy(name).breaks}
         judge.stdin.close()
         report.expect(judge.wait() == 0, "the judges came to their end")
     told = json.loads(verdicts.read_text(encoding="utf-8"))
@@ -118,8 +126,9 @@ def run(folder: Path, report: Report) -> None:
         f"; not {name}" for name in silent))
     for name, requests in made.items():
         faults = told["faults"].get(name, [])
-        report.expect(requests == STEPS and told["seen"].get(name) == 2 * requests and not faults,
-                      f"{name}: {requests} requests on {len(FORMS)} forms"
+        forms = 1 if name.endswith("embedded") else len(FORMS)
+        report.expect(requests == STEPS and told["seen"].get(name) == forms * requests
+                      and not faults, f"{name}: {requests} requests on {number_of(forms, 'form')}"
                       + "".join(f"; {fault}" for fault in faults[:3]))
 
 
@@ -138,3 +147,21 @@ def drive(policy: Policy, steps: int, judge: Judge) -> int:
     agent = Agent(model, tools, tracer, window=window)
     agent.run("You look things up.", "Look up everything.", {})
     return model.requests
+
+
+def embedded(policy: str, judge: Judge) -> int:
+    """A session in the loop of another agent, with results of 40 lines; the number of its
+    requests."""
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "You look things up."},
+                                      {"role": "user", "content": "Look up everything."}]
+    window = EmbeddedWindow(messages, policy, 2 * WINDOW, [READ], model=ScriptedModel([]))
+    for step in range(STEPS):
+        judge("openai", {"messages": window.request(), "tools": window.tools})
+        calls = [{"id": f"{step:04}{number:05}", "type": "function", "function": {
+            "name": "read", "arguments": json.dumps({"path": f"{step}.py"})}}
+            for number in range((1, 2, 5)[step % 3])]
+        messages.append({"role": "assistant", "content": (None, f"Step {step}.")[step % 2],
+                         "tool_calls": calls})
+        messages += [{"role": "tool", "tool_call_id": made["id"], "content": "\n".join(
+            f"{step}:{line}: value {step * line}" for line in range(40))} for made in calls]
+    return STEPS
