@@ -158,7 +158,7 @@ class EmbeddedWindow:
         if message["role"] == "tool":
             call = self._open.pop(message["tool_call_id"])
             write_call(self._asking.tracer, self._said, call, message)
-        self._open |= {made["id"]: made for made in calls_of(message)}
+        self._open |= {call["id"]: call for call in calls_of(message)}
         self._asking.tracer.message(self._said, message)
         self._history.append(message)
 

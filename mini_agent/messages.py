@@ -78,11 +78,11 @@ def call(call_id: str, name: str, arguments: Any) -> Call:
     return made
 
 
-def arguments_text(made: Mapping[str, Any]) -> str:
+def arguments_text(tool_call: Mapping[str, Any]) -> str:
     """The arguments of a call as they are shown: JSON, or the raw text that was none."""
-    if "invalid" in made:
-        return str(made["invalid"])
-    return json.dumps(made["arguments"], ensure_ascii=False)
+    if "invalid" in tool_call:
+        return str(tool_call["invalid"])
+    return json.dumps(tool_call["arguments"], ensure_ascii=False)
 
 
 def tool_result(call_id: str, name: str, content: str | None,
@@ -126,20 +126,20 @@ def answered(message: Mapping[str, Any],
     waiting: dict[str, deque[int]] = {}
     for position, result in enumerate(results):
         waiting.setdefault(result.get("tool_call_id", ""), deque()).append(position)
-    return [waiting[made["id"]].popleft() if waiting.get(made["id"]) else None
-            for made in calls_of(message)]
+    return [waiting[tool_call["id"]].popleft() if waiting.get(tool_call["id"]) else None
+            for tool_call in calls_of(message)]
 
 
 def pairing_faults(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, str]]:
     """(index, what is wrong) for each call without result and the reverse."""
     for group in groups(messages):
         first = messages[group.start]
-        made = first.get("tool_calls")
-        if not made:
+        calls = calls_of(first)
+        if not calls:
             if first["role"] == "tool":
                 yield group.start, f"result {first.get('tool_call_id', '')!r} without its call"
-        elif not (len(group) == 2 and len(made) == 1  # the common case, seen at a glance
-                  and messages[group.start + 1].get("tool_call_id", "") == made[0]["id"]):
+        elif not (len(group) == 2 and len(calls) == 1  # the common case, seen at a glance
+                  and messages[group.start + 1].get("tool_call_id", "") == calls[0]["id"]):
             yield from _group_faults(messages, group)
 
 
@@ -147,9 +147,9 @@ def _group_faults(messages: Sequence[Mapping[str, Any]],
                   group: range) -> Iterator[tuple[int, str]]:
     first = messages[group.start]
     found = answered(first, messages[group.start + 1:group.stop])
-    for made, position in zip(calls_of(first), found):
+    for tool_call, position in zip(calls_of(first), found):
         if position is None:
-            yield group.start, f"call {made['id']!r} without its result"
+            yield group.start, f"call {tool_call['id']!r} without its result"
     for position in sorted(set(range(len(group) - 1)).difference(found)):
         yield group.start + 1 + position, "result without its call"
 
@@ -162,10 +162,10 @@ def text_of(message: Mapping[str, Any]) -> str:
 
 def said_in_calls(message: Mapping[str, Any]) -> Iterator[str]:
     """Every string in the arguments of a message's calls, in order."""
-    for made in calls_of(message):
-        yield from _strings(made["arguments"])
-        if "invalid" in made:
-            yield made["invalid"]
+    for tool_call in calls_of(message):
+        yield from _strings(tool_call["arguments"])
+        if "invalid" in tool_call:
+            yield tool_call["invalid"]
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -16,7 +16,7 @@ from .compression.budget import MOST
 from .compression.pins import KINDS
 from .json_files import read_object
 from .messages import Message
-from .models.scripted import INJECTIONS, SUMMARIES, ScriptedModel, left_of
+from .models.scripted import INJECTIONS, SUMMARIES, ScriptedModel, replies_left
 from .texts import LANGUAGES, Texts, language_of
 from .tools.schema import OBJECT, TEXT, array_of, object_of, one_of, schema_faults
 
@@ -65,7 +65,7 @@ class Task:
     def model(self, history: Iterable[Message] = (), step: int = 0) -> ScriptedModel:
         """The model that says the replies: those that come next in a session that has said the
         first ones, at its next `step`; in any other all."""
-        return ScriptedModel(left_of(self.replies, history), self.summaries,
+        return ScriptedModel(replies_left(self.replies, history), self.summaries,
                              Texts(self.language), step)
 
 

@@ -16,7 +16,7 @@ from mini_agent.loop import Agent
 from mini_agent.messages import (answered, assistant, call, groups, open_calls, pairing_faults,
                                  system, tool_result, user)
 from mini_agent.models.base import Reply
-from mini_agent.models.scripted import left_of
+from mini_agent.models.scripted import replies_left
 from mini_agent.texts import Texts
 from mini_agent.tools.base import ToolBox
 from mini_agent.trace import TraceFile, Tracer, parse_record, read_trace
@@ -76,7 +76,7 @@ class LoopTest(FolderTest):
                 ([broken, two], "1", 2), ([], "1", 0)):
             with self.subTest(script=script, had=had):
                 history = [user("go"), *(said[letter] for letter in had)]
-                self.assertEqual(script[len(script) - left:], [*left_of(script, history)])
+                self.assertEqual(script[len(script) - left:], [*replies_left(script, history)])
 
     def test_a_script_without_replies_left_has_its_own_ending(self) -> None:
         """The run ends with script_exhausted and is not done."""

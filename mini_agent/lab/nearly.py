@@ -23,7 +23,7 @@ def nearly_said(text: str, history: Sequence[Message]) -> list[Nearly]:
     for index, message in enumerate(history):
         if words := _like(text, text_of(message)):
             found.append({"message": index, "where": "text", "words": words})
-        elif any(text in f"{made['name']} {arguments_text(made)}" for made in calls_of(message)):
+        elif any(text in f"{call['name']} {arguments_text(call)}" for call in calls_of(message)):
             found.append({"message": index, "where": "call", "words": ""})
         elif text in json.dumps(message.get("opaque", ""), ensure_ascii=False):
             found.append({"message": index, "where": "thinking", "words": ""})

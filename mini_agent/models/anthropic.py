@@ -93,8 +93,8 @@ def _messages(turns: Sequence[Turn]) -> list[dict[str, Any]]:
 
 def _said(turn: Turn) -> Iterator[Block]:
     """The blocks of an assistant's turn, reasoning at its old place among them."""
-    calls = [{"type": "tool_use", "id": made.id, "name": made.name, "input": made.arguments}
-             for made in turn.calls]
+    calls = [{"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments}
+             for call in turn.calls]
     text = "".join(turn.texts)
     layout: Any = turn.opaque.get("layout")
     if len(turn.texts) > 1 or not _fits(layout, len(text), len(calls)):
@@ -118,9 +118,9 @@ def _fits(layout: Any, characters: int, calls: int) -> bool:
 
 
 def _results(turn: Turn) -> Iterator[Block]:
-    for made in turn.calls:
-        yield {"type": "tool_result", "tool_use_id": made.id, "content": made.result,
-               **({"is_error": True} if made.failed else {})}
+    for call in turn.calls:
+        yield {"type": "tool_result", "tool_use_id": call.id, "content": call.result,
+               **({"is_error": True} if call.failed else {})}
 
 
 class _Assembly:

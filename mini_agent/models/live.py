@@ -122,7 +122,7 @@ class LiveModel:
             self._on_summary(reply.usage)
         if reply.tool_calls or not reply.content.strip():
             raise ModelError("the model gave no summary", place=form,
-                             value=[made["name"] for made in reply.tool_calls])
+                             value=[call["name"] for call in reply.tool_calls])
         return f"{reply.content}\n{self._texts('summary_cut')}" if reply.cut else reply.content
 
     def _ask(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]],

@@ -66,12 +66,12 @@ def _messages(turn: Turn) -> Iterator[dict[str, Any]]:
     if turn.calls:
         extras = turn.opaque.get("calls") or [{}] * len(turn.calls)
         message["tool_calls"] = [
-            {"id": made.id, "type": "function", "function": {
-                "name": made.name, "arguments": json.dumps(made.arguments, ensure_ascii=False)},
-             **extra} for made, extra in zip(turn.calls, extras)]
+            {"id": call.id, "type": "function", "function": {
+                "name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)},
+             **extra} for call, extra in zip(turn.calls, extras)]
     yield message
-    for made in turn.calls:
-        yield {"role": "tool", "tool_call_id": made.id, "content": made.result}
+    for call in turn.calls:
+        yield {"role": "tool", "tool_call_id": call.id, "content": call.result}
 
 
 class _Pieces(list[str]):
@@ -110,8 +110,8 @@ class _Assembly:
 
     def take(self, body: dict[str, Any]) -> None:
         """An answer in one piece is a stream of one part, its calls numbered."""
-        for index, made in enumerate(body["choices"][0]["message"].get("tool_calls") or ()):
-            made["index"] = index
+        for index, call in enumerate(body["choices"][0]["message"].get("tool_calls") or ()):
+            call["index"] = index
         self.add(body)
         self.complete = True
 
@@ -174,8 +174,8 @@ class _Assembly:
 
     def reply(self) -> Reply:
         """The answer. Reasoning, if there was any, is opaque."""
-        calls = [received_call(made.id or f"call_{number}", made.name, made.raw)
-                 for number, made in enumerate(self._calls)]
+        calls = [received_call(call.id or f"call_{number}", call.name, call.raw)
+                 for number, call in enumerate(self._calls)]
         kept = without_doubles(calls)
         opaque: dict[str, Any] = {key: joined(parts) for key, parts in self._reasoning.items()
                                   if any(parts)}
@@ -183,7 +183,7 @@ class _Assembly:
             opaque["reasoning_details"] = [
                 {key: joined(value) if isinstance(value, _Pieces) else value
                  for key, value in detail.items()} for detail in self._details]
-        extras = [made.extra for made in self._calls]
+        extras = [call.extra for call in self._calls]
         if any(extras) and len(kept) == len(calls):
             opaque["calls"] = extras
         return Reply(joined(self._texts), kept, self._usage, opaque or None,

@@ -46,8 +46,8 @@ def _refuse(constant: str) -> Any:
 def without_doubles(calls: Sequence[Call]) -> tuple[Call, ...]:
     """The calls, each once: a proxy that repeats a part would run a command twice."""
     first: dict[str, Call] = {}
-    for made in calls:
-        first.setdefault(json.dumps(made, sort_keys=True), made)
+    for tool_call in calls:
+        first.setdefault(json.dumps(tool_call, sort_keys=True), tool_call)
     return tuple(first.values())
 
 

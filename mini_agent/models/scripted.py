@@ -70,27 +70,34 @@ class ScriptedModel:
         return extract.summary(form, messages, self._texts)
 
 
-def left_of(replies: Sequence[dict[str, Any]],
-            history: Iterable[Message]) -> Sequence[dict[str, Any]]:
+def replies_left(replies: Sequence[dict[str, Any]],
+                 history: Iterable[Message]) -> Sequence[dict[str, Any]]:
     """The replies that come next, where a `history` ends with answers that are the first ones
     of a script; all of them where it was answered by something else.
 
     A fault that is injected leaves no answer: one right behind the last has been, too.
     """
     said = [_as_said(message) for message in history if message["role"] == "assistant"]
-    heard = [(number, _as_said(assistant(reply.content, reply.tool_calls)))
-             for number, made in enumerate(replies) if made.get("inject") not in SILENT
-             for reply in [_answer(made, 0)]]
-    for most in range(min(len(said), len(heard)), 0, -1):
-        if said[-most:] == [answer for _, answer in heard[:most]]:
-            behind = replies[heard[most - 1][0] + 1:]
-            return list(dropwhile(lambda made: made.get("inject") in SILENT, behind))
+    answering = [number for number, reply in enumerate(replies) if not _is_silent(reply)]
+    script = [_as_said(_message(replies[number])) for number in answering]
+    for most in range(min(len(said), len(script)), 0, -1):
+        if said[-most:] == script[:most]:
+            return list(dropwhile(_is_silent, replies[answering[most - 1] + 1:]))
     return replies
+
+
+def _is_silent(reply: dict[str, Any]) -> bool:
+    return reply.get("inject") in SILENT
+
+
+def _message(reply: dict[str, Any]) -> Message:
+    answer = _answer(reply, 0)
+    return assistant(answer.content, answer.tool_calls)
 
 
 def _as_said(message: Message) -> Any:
     """An answer without the ids of its calls."""
-    return message["content"], [{**made, "id": ""} for made in calls_of(message)]
+    return message["content"], [{**tool_call, "id": ""} for tool_call in calls_of(message)]
 
 
 def _answer(reply: dict[str, Any], step: int) -> Reply:
@@ -98,13 +105,13 @@ def _answer(reply: dict[str, Any], step: int) -> Reply:
     inject = reply.get("inject", "")
     if inject == "empty":
         return Reply()
-    calls = tuple(_call(made, f"call_{step}_{index}", inject)
-                  for index, made in enumerate(reply.get("tool_calls", ())))
+    calls = tuple(_call(asked, f"call_{step}_{index}", inject)
+                  for index, asked in enumerate(reply.get("tool_calls", ())))
     return Reply(reply.get("content", ""), calls, stage=reply.get("stage", ""))
 
 
-def _call(made: dict[str, Any], call_id: str, inject: str) -> Call:
-    name, arguments = made["name"], made.get("arguments", {})
+def _call(asked: dict[str, Any], call_id: str, inject: str) -> Call:
+    name, arguments = asked["name"], asked.get("arguments", {})
     if inject == "bad_json":
         return call(call_id, name, '{"path": "notes.txt"')
     return call(call_id, "no_such_tool" if inject == "unknown_tool" else name, arguments)

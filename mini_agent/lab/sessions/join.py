@@ -117,12 +117,12 @@ def _messages(unit: Unit, log: Log, language: int) -> Iterator[tuple[int | None,
         yield piece.step, user(_ORPHAN[language].format(name=name, text=piece.text))
     else:
         yield piece.step, assistant(piece.text, piece.calls, piece.opaque)
-        for made, answer in zip(piece.calls, unit.answers):
+        for call, answer in zip(piece.calls, unit.answers):
             if answer is None:
-                log.fault(piece, "missing_results", made["id"])
+                log.fault(piece, "missing_results", call["id"])
                 answer = Piece("tool", _MISSING[language],
                                error=failed(_MISSING[language], MISSING_RESULT), step=piece.step)
-            yield answer.step, tool_result(made["id"], made["name"], answer.text, answer.error)
+            yield answer.step, tool_result(call["id"], call["name"], answer.text, answer.error)
 
 
 def _steps(messages: list[Message]) -> list[int]:

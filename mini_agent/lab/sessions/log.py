@@ -115,11 +115,11 @@ class Log:
                   counted: bool = True, fault: tuple[str, str] | None = None) -> None:
         """A piece of an assistant message; `opaque` is (provider, signed reasoning)."""
         piece = Piece("assistant", self._text(text, counted), key)
-        for made in calls:
-            arguments = arguments_of(made.raw)
-            piece.calls.append(call(made.call_id, made.name, arguments))
+        for raw_call in calls:
+            arguments = arguments_of(raw_call.raw)
+            piece.calls.append(call(raw_call.call_id, raw_call.name, arguments))
             if counted:
-                spelt = made.raw if isinstance(made.raw, str) else dumped(arguments)
+                spelt = raw_call.raw if isinstance(raw_call.raw, str) else dumped(arguments)
                 self.count(calls=1, chars=len(spelt))
         if opaque:
             self.seal(piece, opaque[0], [opaque[1]])

@@ -53,13 +53,13 @@ class _Joint:
         """A further piece; how much of it was there already."""
         double = int(piece.text in self.texts and bool(piece.text.strip()))
         self.texts[piece.text] = None
-        for made in piece.calls:
-            if made["id"] and self.calls.get(made["id"]) == made:
+        for call in piece.calls:
+            if call["id"] and self.calls.get(call["id"]) == call:
                 double += 1
             else:
-                self.calls[made["id"]] = made
+                self.calls[call["id"]] = call
                 if piece is not self.piece:
-                    self.piece.calls.append(made)
+                    self.piece.calls.append(call)
         if piece is not self.piece:
             self.piece.faults += piece.faults
         for provider, blocks in piece.opaque.items():
@@ -102,8 +102,8 @@ class _Pairing:
         calls = unit.piece.calls
         unit.answers = [None] * len(calls)
         self.last = unit if calls else self.last
-        for number, made in enumerate(calls):
-            slot, call_id = _Slot(unit, number), made["id"]
+        for number, call in enumerate(calls):
+            slot, call_id = _Slot(unit, number), call["id"]
             if not call_id:
                 continue
             queues = self.open.setdefault(call_id, [])
