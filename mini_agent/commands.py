@@ -9,11 +9,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
-from .columns import WIDTH, write_rows
+from .columns import write_rows
 from .errors import DONE, UsageError
 from .subcommands import add_command, add_plain, limit, report
 
@@ -123,28 +122,21 @@ def _add_policies(commands: Any) -> None:
 
 def _policies(options: argparse.Namespace) -> int:
     from .compression.catalogue import POLICIES
-    from .compression.describe import part_lines, parts_of_a_policy, policy_lines
+    from .compression.describe import (
+        catalogue_lines, part_lines, parts_of_a_policy, policy_lines)
     from .compression.policies import find_policy
 
+    data: Any
     if options.strategies:
-        if options.json:
-            print(json.dumps(list(parts_of_a_policy()), ensure_ascii=False, indent=1))
-        else:
-            write_rows(part_lines(), sys.stdout, 4, options.plain)
-        return DONE
-    if options.name:
+        data, lines, indent = list(parts_of_a_policy()), part_lines(), 4
+    elif options.name:
         policy = find_policy(options.name)  # a wrong one is refused with close names
         data = policy.data or next(data for data in POLICIES if data["name"] == policy.name)
-        if options.json:
-            print(json.dumps(data, ensure_ascii=False, indent=1))
-        else:
-            write_rows(policy_lines(policy), sys.stdout, 10, options.plain)
-        return DONE
+        lines, indent = policy_lines(policy), 10
+    else:
+        data, lines, indent = POLICIES, catalogue_lines(), 0
     if options.json:
-        print(json.dumps(POLICIES, ensure_ascii=False, indent=1))
-        return DONE
-    width = max(len(data["name"]) for data in POLICIES)
-    for data in POLICIES:
-        print(textwrap.fill(data["about"], WIDTH, initial_indent=f"{data['name']:<{width}}  ",
-                            subsequent_indent=(width + 2) * " "))
+        print(json.dumps(data, ensure_ascii=False, indent=1))
+    else:
+        write_rows(lines, sys.stdout, indent, options.plain)
     return DONE

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from ..columns import number_of
+from ..columns import WIDTH, number_of
+from .catalogue import POLICIES
 from .laws import named
 from .policies import ALWAYS, STRATEGIES, Policy, Rung
 from .scene import Strategy
-
 
 ABOUT = {  # the settings of a policy's own
     "breaks": "numbers of the laws that it breaks on purpose",
@@ -58,6 +59,15 @@ def parts_of_a_policy() -> Iterator[dict[str, Any]]:
                "settings": {field.name: getattr(made(), field.name)
                             for field in dataclasses.fields(made)},
                "choices": dict(getattr(made, "CHOICES", {}))}
+
+
+def catalogue_lines() -> Iterator[str]:
+    """The lines that `mini-agent policies` prints."""
+    width = max(len(data["name"]) for data in POLICIES)
+    for data in POLICIES:
+        yield from textwrap.wrap(data["about"], WIDTH,
+                                 initial_indent=f"{data['name']:<{width}}  ",
+                                 subsequent_indent=(width + 2) * " ")
 
 
 def part_lines() -> Iterator[str]:

@@ -176,10 +176,15 @@ def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
         out.write(as_json(rows if options.evidence is None else [
             row for result in results
             for row in with_missed(result, plan.policies, options.evidence)]))
-        return
-    if options.csv:
+    elif options.csv:
         out.write(as_csv(rows))
-        return
+    else:
+        _print_tables(options, plan, results, out)
+
+
+def _print_tables(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
+                  out: TextIO) -> None:
+    """For people: a table for each session, or one of means, and the verdicts on it."""
     columns = columns_of(out, options.plain)
     write = partial(write_rows, stream=out, plain=options.plain)
     summary = summarise(results) if len(results) > 1 else []
@@ -192,6 +197,7 @@ def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
             if number > 0:
                 out.write("\n")
             write(session_table(result, columns))
+    rows = [row for result in results for row in result["rows"]]
     unsound = {name for result in results for name in result["breaks"]}
     for found in verdicts(rows, summary, unsound):
         out.write("\n")

@@ -196,17 +196,17 @@ def merged_turns(units: list[Unit], log: Log) -> list[Unit]:
 
 def _one(run: list[Unit], log: Log) -> Unit:
     """The units of a run as the first of them."""
-    first = run[0]
-    if len(run) > 1:
+    first, *others = run
+    if others:
         first.piece.text = glue(unit.piece.text for unit in run)
-        for unit in run[1:]:
-            first.piece.calls += unit.piece.calls
-            first.answers += unit.answers
-            first.piece.faults += unit.piece.faults
-            for provider, blocks in unit.piece.opaque.items():
-                known = first.piece.opaque.setdefault(provider, [])
-                if isinstance(known, list) and isinstance(blocks, list):
-                    known += blocks
-                else:
-                    log.notes["reasoning_dropped"] += 1
+    for unit in others:
+        first.piece.calls += unit.piece.calls
+        first.answers += unit.answers
+        first.piece.faults += unit.piece.faults
+        for provider, blocks in unit.piece.opaque.items():
+            known = first.piece.opaque.setdefault(provider, [])
+            if isinstance(known, list) and isinstance(blocks, list):
+                known += blocks
+            else:
+                log.notes["reasoning_dropped"] += 1
     return first
