@@ -109,7 +109,7 @@ class Kit:
                              own_session=not grant.is_child)
         tools = [guard.watched(tool) if tool.name == "run_command" else tool for tool in own]
         tools += [*self._window_tools(governance), *self.setup.extra,
-                  *self._crew([tool.name for tool in own], governance, started)]
+                  *self._subagent_tools([tool.name for tool in own], governance, started)]
         if governance is not None and DESCRIBE in tools_of(governance.policy):
             tools.append(DescribeTool(ToolBox(tools, self.texts).declarations(), self.texts))
 
@@ -150,8 +150,8 @@ class Kit:
             tools.append(StageDoneTool(lambda: self.window, self.history, self.texts))
         return tools
 
-    def _crew(self, own: Sequence[str], governance: Governance | None,
-              started: int) -> list[Tool]:
+    def _subagent_tools(self, own: Sequence[str], governance: Governance | None,
+                        started: int) -> list[Tool]:
         """The tools over sub-agents, if there may be any.
 
         Nobody sees the commands of a sub-agent before they run, so it cannot be given
@@ -160,15 +160,15 @@ class Kit:
         setup = self.setup
         if setup.grant.children is None or self.folder is None:
             return []
-        from .subagents.crew import crew_tools  # only who has sub-agents waits for it
-        from .subagents.starting import Home
+        from .subagents.delegate import subagent_tools  # only who has sub-agents waits for it
+        from .subagents.starting import Parent
 
         given = [name for name in own if name != "run_command" or setup.permit is None]
         start = {"task": self.name, **({} if governance is None else governance.as_recorded())}
-        home = Home(self.workspace, self.folder, start, given, setup.grant.writes, self._pins,
-                    self.model.for_child)
-        return crew_tools(home, self.tracer, setup.grant.children, count=started,
-                          waiting=setup.interrupts.waiting, token_budget=self.token_budget)
+        parent = Parent(self.workspace, self.folder, start, given, setup.grant.writes, self._pins,
+                        self.model.for_child)
+        return subagent_tools(parent, self.tracer, setup.grant.children, count=started,
+                              waiting=setup.interrupts.waiting, token_budget=self.token_budget)
 
     def _pins(self) -> Sequence[Pin]:
         """The pins that hold now; without a window, what is marked in the history."""

@@ -25,7 +25,7 @@ from .messages import open_calls, system
 from .meter import Meter
 from .models.base import ParentModel
 from .subagents.endings import Ending
-from .subagents.trails import counted, record_end
+from .subagents.traces import record_end, with_counts
 from .texts import Texts, language_of, recorded_language
 from .tokens import estimator
 from .trace import FORMAT, Record, TraceFile, Tracer, read_trace, trace_folder
@@ -139,7 +139,7 @@ def resume(setup: Setup, file: TraceFile) -> Session:
     if not session.agent.history:  # it was killed before it had begun to speak
         session.agent.say(system(session.texts("live_system")))
     for child in [*meter.at_work.values()]:  # they ended with the program
-        ending = counted(Ending("killed"), trace_folder(file.path), child["child"])
+        ending = with_counts(Ending("killed"), trace_folder(file.path), child["child"])
         record_end(session.tracer, child["step"], child["id"], child["child"], ending)
     if open_calls(session.agent.history):
         session.agent.step = meter.answered

@@ -36,7 +36,7 @@ from mini_agent.lab.steps import steps_of_trace, views
 from mini_agent.loop import Outcome
 from mini_agent.messages import text_of
 from mini_agent.subagents.orders import ChildLimits
-from mini_agent.subagents.trails import child_trace
+from mini_agent.subagents.traces import child_trace
 from mini_agent.tasks import Task, load_task
 from mini_agent.trace import Trace, TraceFile, read_trace, trace_folder
 

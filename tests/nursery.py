@@ -17,9 +17,9 @@ from mini_agent.loop import Agent, Outcome
 from mini_agent.messages import Message
 from mini_agent.models.scripted import ScriptedModel
 from mini_agent.runner import run_task
-from mini_agent.subagents.crew import crew_tools
+from mini_agent.subagents.delegate import subagent_tools
 from mini_agent.subagents.orders import ChildLimits
-from mini_agent.subagents.starting import Home
+from mini_agent.subagents.starting import Parent
 from mini_agent.tasks import load_task
 from mini_agent.texts import Texts
 from mini_agent.tools import NAMES
@@ -83,9 +83,9 @@ class NurseryTest(FolderTest):
         model = ScriptedModel([{"tool_calls": list(calls), "children": children},
                                {"content": "done"}], (), texts)
         start = {"task": "t", "policy": {"name": "none", **({"window": window} if window else {})}}
-        home = Home(Workspace(self.workspace, texts), self.run_folder, start, NAMES, None,
-                    lambda: pins, model.for_child)
-        tools = ToolBox(crew_tools(home, tracer, limits, command=[
+        parent = Parent(Workspace(self.workspace, texts), self.run_folder, start, NAMES, None,
+                        lambda: pins, model.for_child)
+        tools = ToolBox(subagent_tools(parent, tracer, limits, command=[
             sys.executable, "-S", "-c", program]), texts)
         agent = Agent(model, tools, tracer)
         self.outcome = agent.run("s", "u", {"format": 1})

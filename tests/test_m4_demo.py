@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from mini_agent.messages import calls_of, text_of
 from mini_agent.subagents.endings import numbers_of
-from mini_agent.subagents.trails import child_trace
+from mini_agent.subagents.traces import child_trace
 from mini_agent.trace import Trace, read_trace, trace_folder
 
 from .support import ROOT, command

@@ -12,10 +12,10 @@ import uuid
 from mini_agent.loop import Outcome
 from mini_agent.messages import pairing_faults
 from mini_agent.subagents.child import GiveUp
-from mini_agent.subagents.endings import (STATUSES, Ending, Numbers, ending_of, heard,
+from mini_agent.subagents.endings import (STATUSES, Ending, Numbers, ending_of, ending_from,
                                             numbers_of)
 from mini_agent.subagents.orders import ChildLimits, Order, clashes
-from mini_agent.subagents.processes import Heard
+from mini_agent.subagents.processes import ChildOutput
 from mini_agent.texts import Texts
 
 from .nursery import GOOD, NurseryTest, delegate, running_with, says
@@ -108,7 +108,7 @@ class FaultTest(NurseryTest):
             for _ in range(rng.randint(0, 3)):
                 at = rng.randrange(len(line) + 1)
                 line[at:at + rng.randint(0, 9)] = rng.randbytes(rng.randint(0, 2))
-            ending = heard(Heard(bytes(line)), 1.0, Texts())
+            ending = ending_from(ChildOutput(bytes(line)), 1.0, Texts())
             self.assertIn(ending.status, STATUSES)
             self.assertTrue(ending.status != "finished" or ending.text.strip())
 
@@ -235,11 +235,12 @@ class EndingTest(unittest.TestCase):
 
     def test_silence_is_told_with_the_last_words_if_there_were_any(self) -> None:
         """By exit status, signal, or a closed output."""
-        for said, detail in ((Heard(status=3), "exit status 3, no result"),
-                             (Heard(status=3, last_words="boom"), "exit status 3, no result: boom"),
-                             (Heard(status=-9), "killed by signal 9"),
-                             (Heard(), "it closed its output without a result")):
-            self.assertEqual(Ending("crashed", detail=detail), heard(said, 1, Texts("en")))
+        for said, detail in ((ChildOutput(status=3), "exit status 3, no result"),
+                             (ChildOutput(status=3, last_words="boom"),
+                              "exit status 3, no result: boom"),
+                             (ChildOutput(status=-9), "killed by signal 9"),
+                             (ChildOutput(), "it closed its output without a result")):
+            self.assertEqual(Ending("crashed", detail=detail), ending_from(said, 1, Texts("en")))
 
 
 class BatchTest(NurseryTest):

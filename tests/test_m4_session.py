@@ -17,7 +17,7 @@ from mini_agent.messages import Message, call, pairing_faults
 from mini_agent.models.scripted import ScriptedModel
 from mini_agent.runner import run_task
 from mini_agent.subagents.orders import ChildLimits
-from mini_agent.subagents.trails import sent_by_family
+from mini_agent.subagents.traces import sent_by_family
 from mini_agent.tasks import load_task
 from mini_agent.texts import Texts
 from mini_agent.tools import NAMES

@@ -23,7 +23,7 @@ from mini_agent.lab.check import check_file
 from mini_agent.messages import call
 from mini_agent.models.base import Reply
 from mini_agent.session import Session, begin
-from mini_agent.subagents.trails import family_of
+from mini_agent.subagents.traces import family_of
 from mini_agent.tools import standard_tools
 from mini_agent.tools.guard import own_paths, protects
 from mini_agent.tools.workspace import Workspace

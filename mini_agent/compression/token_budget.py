@@ -2,7 +2,7 @@
 
 A window bounds each request; a run with small requests can still burn tokens without
 end, and one with small children too. What is left out: any other ending (`loop.py` has
-them all), and what children have sent (`subagents/crew.py`).
+them all), and what children have sent (`subagents/delegate.py`).
 """
 
 from __future__ import annotations

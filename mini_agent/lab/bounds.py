@@ -38,6 +38,10 @@ class Bounds:
         if self.min_recall is not None and not evidence:
             raise UsageError("without the evidence there is no recall to bound",
                              place="--min-recall", remedy="leave --no-evidence out")
+        for name in self.fail_on:  # an empty one too: a variable of a build that was not set
+            if name not in FAILURES:
+                raise UsageError(f"nothing fails on {name!r}", place="--fail-on", value=name,
+                                 remedy=f"known are: {', '.join(FAILURES)}")
         if "lost-fact" in self.fail_on and not facts:
             raise UsageError("there is no fact that could be lost", place="--fail-on",
                              value="lost-fact", remedy="give one with --fact")

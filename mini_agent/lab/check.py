@@ -20,7 +20,7 @@ from ..disk import read_file, real_path
 from ..errors import TraceError, UsageError
 from ..lint import Finding, lint_message, lint_pairing
 from ..subagents.endings import CUT_OFF, numbers_of
-from ..subagents.trails import child_trace, events_in, find_trace
+from ..subagents.traces import child_trace, events_in, find_trace
 from ..trace import parse_record, read_trace, trace_folder
 from .sessions import LogSession, open_sessions
 

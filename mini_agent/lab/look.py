@@ -13,7 +13,7 @@ from ..columns import number_of
 from ..compression.budget import window_tokens
 from ..errors import UsageError
 from ..messages import Message
-from ..subagents.trails import children_of, family_of, find_trace
+from ..subagents.traces import children_of, family_of, find_trace
 from ..tokens import Estimator, estimator
 from ..trace import Trace, parse_record, read_trace
 from .extremes import lab_policy

@@ -100,7 +100,7 @@ def _shown_lines(options: argparse.Namespace) -> Iterable[str]:
 def _shown_rows(options: argparse.Namespace) -> Iterable[str]:
     """A row a step."""
     from ..hostile import escaped
-    from ..subagents.trails import find_trace
+    from ..subagents.traces import find_trace
     from ..trace import read_trace
     from .look import is_trace
     from .show import show_steps, show_trace
@@ -129,7 +129,7 @@ def add_why(commands: Any) -> None:
 def _why(options: argparse.Namespace) -> int:
     from ..columns import write_rows
     from ..hostile import escaped
-    from ..subagents.trails import find_trace
+    from ..subagents.traces import find_trace
     from .look import is_trace, steps_at, unread_at
     from .why import explain, part_said, why_lines
 

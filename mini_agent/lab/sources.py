@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..disk import walk
 from ..errors import UsageError
-from ..subagents.trails import find_trace
+from ..subagents.traces import find_trace
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from ..governance import Governance, governed_by
 from ..messages import calls_of
 from ..runner import run_task
 from ..subagents.orders import ChildLimits
-from ..subagents.trails import family_of
+from ..subagents.traces import family_of
 from ..tasks import Task, load_task
 from ..tools import NAMES
 from ..tools.workspace import Workspace

@@ -28,7 +28,7 @@ from ..tasks import Task
 from ..texts import LANGUAGES, Texts
 from ..tools.schema import COUNT, OBJECT, TEXT, array_of, first_fault, object_of, one_of
 from ..trace import Record, TraceFile, trace_folder
-from .endings import Ending, Numbers, ending_of, written
+from .endings import Ending, Numbers, ending_line, ending_of
 from .orders import NAME, ChildLimits
 from .processes import leave_with_parent
 
@@ -84,7 +84,7 @@ def main(attached: bool) -> int:
         leave_with_parent(0)
     ending = run_request(read_request(line))
     with open(answer, "wb") as stream:
-        stream.write(written(ending))
+        stream.write(ending_line(ending))
     return 0
 
 

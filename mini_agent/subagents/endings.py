@@ -11,7 +11,7 @@
     killed       it was ended because its parent was interrupted
 
 A result comes from another process: whatever it says is checked. What this module
-leaves out: what the parent's model is told of it (`crew.py`).
+leaves out: what the parent's model is told of it (`delegate.py`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..messages import clean_json
 from ..texts import Texts
 from ..tools.schema import COUNT, TEXT, first_fault, object_of, one_of
 from ..trace import Record
-from .processes import Heard
+from .processes import ChildOutput
 
 STATUSES = ("finished", "gave_up", "step_limit", "token_limit", "overflow", "model_error",
             "crashed", "timed_out", "killed")
@@ -87,25 +87,25 @@ def ending_of(outcome: Outcome, numbers: Numbers, gave_up: str = "") -> Ending:
                   one_line(detail, DETAIL_CHARS), numbers)
 
 
-def written(ending: Ending) -> bytes:
+def ending_line(ending: Ending) -> bytes:
     """An ending as the one line that a child writes."""
     flat = asdict(ending)
     numbers = flat.pop("numbers")
     return json.dumps({**flat, **numbers}).encode("ascii") + b"\n"
 
 
-def heard(said: Heard, seconds: float, texts: Texts) -> Ending:
-    """The ending that a parent makes of what it heard within `seconds`."""
-    if said.timed_out:
+def ending_from(output: ChildOutput, seconds: float, texts: Texts) -> Ending:
+    """The ending that a parent makes of what a child gave out within `seconds`."""
+    if output.timed_out:
         return Ending("timed_out", detail=texts("child_no_result", seconds=f"{seconds:g}"))
-    if said.flooded:
+    if output.flooded:
         return Ending("crashed", detail=texts("child_flood"))
-    if not said.line:
-        return Ending("crashed", detail=_silence(said, texts))
+    if not output.line:
+        return Ending("crashed", detail=_silence(output, texts))
     try:
-        value = json.loads(said.line)
+        value = json.loads(output.line)
     except (ValueError, RecursionError):
-        return Ending("crashed", detail=texts("child_no_json", size=len(said.line)))
+        return Ending("crashed", detail=texts("child_no_json", size=len(output.line)))
     if wrong := first_fault(_SCHEMA, value, texts):
         return Ending("crashed", detail=one_line(texts("child_no_sense", fault=wrong),
                                                  DETAIL_CHARS))
@@ -122,12 +122,12 @@ def _checked(value: dict[str, Any], texts: Texts) -> Ending:
                    detail=one_line(ending.detail, DETAIL_CHARS))
 
 
-def _silence(said: Heard, texts: Texts) -> str:
+def _silence(output: ChildOutput, texts: Texts) -> str:
     """Why a child has said nothing, as far as can be told."""
-    if said.status is None:
+    if output.status is None:
         how = texts("child_silent")
-    elif said.status < 0:
-        how = texts("child_signal", number=-said.status)
+    elif output.status < 0:
+        how = texts("child_signal", number=-output.status)
     else:
-        how = texts("child_status", number=said.status)
-    return one_line(f"{how}: {said.last_words}" if said.last_words else how, DETAIL_CHARS)
+        how = texts("child_status", number=output.status)
+    return one_line(f"{how}: {output.last_words}" if output.last_words else how, DETAIL_CHARS)

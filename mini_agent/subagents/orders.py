@@ -3,7 +3,7 @@
 An order is made of the arguments of `delegate` and held against what the parent itself
 has: no tool that it lacks, no path that it may not write, no more than the budget that
 it can give. What a child has not been given does not exist for it; nothing is
-forbidden by words alone. What this module leaves out: running it (`crew.py`).
+forbidden by words alone. What this module leaves out: running it (`delegate.py`).
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ LEFT = 70               # exit status of a child whose parent is gone
 
 
 @dataclass(frozen=True)
-class Heard:
+class ChildOutput:
     """What came of a child: the line that it said, b"" if it said none; its exit status,
     None where it closed its output and went on; the last line of its standard error."""
 
@@ -49,14 +49,14 @@ class ChildProcess:
         self._answer = bytearray()
         self._stays = False  # it has closed its output without a word, and does not leave
 
-    def converse(self, request: bytes, seconds: float) -> Heard:
+    def converse(self, request: bytes, seconds: float) -> ChildOutput:
         """Say the line `request`, wait `seconds` for the answer, and end the child.
 
         Raises OSError where it cannot be started.
         """
         process = self._start()
         if process is None:
-            return Heard()
+            return ChildOutput()
         errors = Capture(ERROR_CHARS, clean_output)
         talk = threading.Thread(target=self._talk, args=(process, request), daemon=True)
         drain = threading.Thread(target=_drain, args=(process, errors), daemon=True)
@@ -71,16 +71,16 @@ class ChildProcess:
             self._leave_nothing(process)
         talk.join(LAST_WORDS)
         drain.join(LAST_WORDS)
-        return self._heard(process.returncode, timed_out, errors)
+        return self._output(process.returncode, timed_out, errors)
 
-    def _heard(self, status: int, timed_out: bool, errors: Capture) -> Heard:
+    def _output(self, status: int, timed_out: bool, errors: Capture) -> ChildOutput:
         """What came of it; an answer that is whole counts, whatever happened behind it."""
         line, newline, _ = bytes(self._answer).partition(b"\n")
         said = errors.finished(None)
         last_words = (said.head + said.tail).strip().rpartition("\n")[2]
         if newline:
-            return Heard(line, status, last_words)
-        return Heard(status=None if self._stays else status, last_words=last_words,
+            return ChildOutput(line, status, last_words)
+        return ChildOutput(status=None if self._stays else status, last_words=last_words,
                      timed_out=timed_out, flooded=len(self._answer) > LINE_BYTES)
 
     def end(self) -> None:

@@ -1,7 +1,6 @@
-"""Milestone 4: what a child is started with: a home, one line of request, a process.
-
-A home is what all children of an agent have from it; it is no part of its history. What
-this module leaves out: when they start, and what becomes of them (`crew.py`).
+"""Milestone 4: what a child is started with: what its parent hands on, one line of request,
+a process. Nothing of that is a part of the parent's history. What this module leaves out:
+when children start, and what becomes of them (`delegate.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ..compression.pins import Pin
 from ..messages import Call
 from ..texts import Texts
 from ..tools.workspace import Workspace
-from .endings import Ending, heard
+from .endings import Ending, ending_from
 from .orders import Order
 from .processes import ChildProcess
 
@@ -28,8 +27,8 @@ _MARK = re.compile(r"</?pin\b[^>]*>")  # around the text that is pinned, not par
 
 
 @dataclass(frozen=True)
-class Home:
-    """What children have from their parent: where and in what language they work, the
+class Parent:
+    """What children have of their parent: where and in what language they work, the
     `folder` of its run and how that began (`start`: its policy and window), what it can
     give (`tools`, `may_write`), its pins, and their model by the id of their call."""
 
@@ -68,10 +67,10 @@ class Child:
     def run(self) -> Ending:
         """Let it work to its end; in a thread of its own."""
         try:
-            said = self.process.converse(self.request, self.order.seconds)
+            output = self.process.converse(self.request, self.order.seconds)
         except (OSError, RuntimeError) as error:  # no processes or threads left
             return Ending("crashed", detail=self.texts("child_not_started", reason=error))
-        return heard(said, self.order.seconds, self.texts)
+        return ending_from(output, self.order.seconds, self.texts)
 
 
 def this_program() -> list[str]:
@@ -86,17 +85,17 @@ def child_environment(inherited: Mapping[str, str]) -> dict[str, str]:
     return {**inherited, "PYTHONPATH": os.pathsep.join([root, *rest])}
 
 
-def request_line(home: Home, number: int, call: Call, order: Order, trace: Path,
+def request_line(parent: Parent, number: int, call: Call, order: Order, trace: Path,
                  depth: int) -> bytes:
     """The one line that a child is told; `child.SCHEMA` has its fields."""
-    texts = home.workspace.texts
+    texts = parent.workspace.texts
     request = {
-        "name": f"{home.start['task']}/{number}", "language": texts.language,
+        "name": f"{parent.start['task']}/{number}", "language": texts.language,
         "system": texts("child_system"), "task": order.brief(texts),
         "pins": [{"text": _MARK.sub("", pin.text), "kind": pin.kind, "protect": pin.protect}
-                 for pin in home.handed_on()],
-        "workspace": str(home.workspace.root), "trace": str(trace.absolute()),
+                 for pin in parent.handed_on()],
+        "workspace": str(parent.workspace.root), "trace": str(trace.absolute()),
         "tools": list(order.tools), "writes": list(order.writes), "steps": order.steps,
-        "tokens": order.tokens, "depth": depth, "start": dict(home.start),
-        "model": dict(home.model(call["id"]))}
+        "tokens": order.tokens, "depth": depth, "start": dict(parent.start),
+        "model": dict(parent.model(call["id"]))}
     return json.dumps(request).encode("ascii")

@@ -52,7 +52,7 @@ CHILDREN: dict[str, tuple[str, str]] = {
                      "说明任务无法完成及原因,然后回报已查明的内容"),
     "arg_give_up": ("What is in the way", "障碍是什么"),
     "give_up_noted": ("noted; now report what you found", "已记录;请回报已查明的内容"),
-    # subagents/crew.py
+    # subagents/delegate.py
     "children_changed": ("[while the sub-agents worked, {count:protected file} changed: {paths}]",
                          "[子代理工作期间有 {count} 个受保护的文件被改动: {paths}]"),
     "child_report": (
@@ -87,7 +87,7 @@ CHILDREN: dict[str, tuple[str, str]] = {
     "child_status": ("exit status {number}, no result", "退出码 {number},没有结果"),
     "child_not_started": ("it could not be started: {reason}", "无法启动: {reason}"),
     "child_no_place": ("there is no place for its log: {reason}", "没有存放其日志的位置: {reason}"),
-    # subagents/trails.py
+    # subagents/traces.py
     "tool_read_child": (
         "Read the log of a sub-agent, whole or in part: one of its messages, by default its last.",
         "读取某个子代理日志中的一条消息,可读全部或一部分,默认为最后一条"),

@@ -15,7 +15,7 @@ from typing import Any
 
 from ...errors import UsageError
 from ...hostile import escaped
-from ...subagents.trails import children_of, find_trace
+from ...subagents.traces import children_of, find_trace
 from .anthropic import Anthropic
 from .atif import Atif
 from .base import HostCompression, LogSession, LogSize, Mended, Reader, left_out

@@ -28,7 +28,7 @@ def child_trace(folder: Path, number: int) -> Path:
     return folder / "children" / f"{number}.jsonl"
 
 
-def counted(ending: Ending, folder: Path, number: int) -> Ending:
+def with_counts(ending: Ending, folder: Path, number: int) -> Ending:
     """The ending with its numbers: what a child could not say, its trace may."""
     if not ending.numbers.steps:
         with suppress(MiniAgentError):

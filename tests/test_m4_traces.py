@@ -14,7 +14,7 @@ from mini_agent.errors import ToolError, UsageError
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.sources import find_sources
 from mini_agent.subagents.endings import numbers_of
-from mini_agent.subagents.trails import (ReadChild, child_trace, children_of, family_of, find_trace,
+from mini_agent.subagents.traces import (ReadChild, child_trace, children_of, family_of, find_trace,
                                          sent_by_family)
 from mini_agent.texts import Texts
 from mini_agent.trace import line, read_trace

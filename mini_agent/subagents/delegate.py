@@ -29,12 +29,12 @@ from ..trace import Tracer, trace_folder
 from .endings import Ending
 from .orders import NAME, ChildLimits, Order, clashes, make_order, parameters
 from .processes import ChildProcess
-from .starting import Child, Home, child_environment, request_line, this_program
-from .trails import ReadChild, child_trace, counted, record_end, sent_by_family
+from .starting import Child, Parent, child_environment, request_line, this_program
+from .traces import ReadChild, child_trace, record_end, sent_by_family, with_counts
 
 
 @dataclass
-class Crew:
+class DelegateTool:
     """The tool, and all children of one agent. `count` have been started so far.
 
     Their tokens come out of the `token_budget` of the agent, and what they do not send goes back.
@@ -42,7 +42,7 @@ class Crew:
     from everything else (`interrupts.py`).
     """
 
-    home: Home
+    parent: Parent
     tracer: Tracer
     limits: ChildLimits = ChildLimits()
     count: int = 0
@@ -54,17 +54,17 @@ class Crew:
     @property
     def description(self) -> str:
         """Says that a part of the task can be given to a sub-agent."""
-        return self.home.workspace.texts("tool_delegate")
+        return self.parent.workspace.texts("tool_delegate")
 
     @property
     def parameters(self) -> dict[str, Any]:
         """A task and what to know for it; the tools, paths and budget of the child."""
-        return parameters(self._tools, self.limits, self.home.workspace.texts)
+        return parameters(self._tools, self.limits, self.parent.workspace.texts)
 
     @property
     def _tools(self) -> list[str]:
         """The names of the tools that a child can be given."""
-        return [*self.home.tools, *([self.name] if self.limits.depth > 1 else [])]
+        return [*self.parent.tools, *([self.name] if self.limits.depth > 1 else [])]
 
     def __call__(self, **arguments: Any) -> str:
         raise NotImplementedError("calls of this tool go on together")
@@ -73,8 +73,8 @@ class Crew:
         """Run the children that these calls ask for; an interrupt ends them all."""
         orders = self._orders(tools, calls)
         chars = self.limits.chars(sum(isinstance(order, Order) for order in orders),
-                                  self.home.window)
-        guard = Guard(self._globs, self.home.workspace)
+                                  self.parent.window)
+        guard = Guard(self._globs, self.parent.workspace)
         before = guard.snapshot()
         pool = ThreadPoolExecutor(self.limits.at_once)
         plans: list[Child | ToolError] = []
@@ -103,12 +103,12 @@ class Crew:
                 self._end(child, Ending("killed"), step)
 
     def _globs(self) -> list[str]:
-        return [pin.protect for pin in self.home.pins() if pin.protect]
+        return [pin.protect for pin in self.parent.pins() if pin.protect]
 
     def _orders(self, tools: ToolBox, calls: Sequence[Call]) -> list[Order | ToolError]:
         """For each call its order, as far as the token budget reaches, or why there is none."""
         found = [self._order(tools, call) for call in calls]
-        texts = self.home.workspace.texts
+        texts = self.parent.workspace.texts
         for at, other, path in clashes([plan if isinstance(plan, Order) else None
                                         for plan in found]):
             found[at] = ToolError("WRITE_CONFLICT", texts("WRITE_CONFLICT", path=path,
@@ -123,33 +123,33 @@ class Crew:
     def _order(self, tools: ToolBox, call: Call) -> Order | ToolError:
         try:
             _, arguments = tools.checked(call)
-            return make_order(arguments, self._tools, self.home.may_write, self.limits,
-                              self.home.workspace)
+            return make_order(arguments, self._tools, self.parent.may_write, self.limits,
+                              self.parent.workspace)
         except ToolError as error:
             return error
 
     def _begin(self, call: Call, order: Order, step: int) -> Child | ToolError:
         """A child, recorded and ready to start; or why there is no place for its trace."""
-        trace = child_trace(self.home.folder, self.count + 1)
+        trace = child_trace(self.parent.folder, self.count + 1)
         try:
-            make_private(self.home.folder)
+            make_private(self.parent.folder)
             make_private(trace.parent)
             trace.unlink(missing_ok=True)  # of an earlier run of the same name
             shutil.rmtree(trace_folder(trace), ignore_errors=True)
         except OSError as error:
-            return ToolError("CHILD_CRASHED", self.home.workspace.texts(
+            return ToolError("CHILD_CRASHED", self.parent.workspace.texts(
                 "child_no_place", reason=error.strerror))
         self.count += 1
         self.token_budget.spent += order.tokens
         self.tracer.event(
             "subagent_start", step=step, id=call["id"], child=self.count,
-            trace=trace.relative_to(self.home.folder).as_posix(), tools=list(order.tools),
-            writes=list(order.writes), pins=len(self.home.handed_on()),
+            trace=trace.relative_to(self.parent.folder).as_posix(), tools=list(order.tools),
+            writes=list(order.writes), pins=len(self.parent.handed_on()),
             budget={"steps": order.steps, "tokens": order.tokens, "seconds": order.seconds})
         return Child(self.count, call, order,
                      ChildProcess(self.command, child_environment(os.environ)),
-                     request_line(self.home, self.count, call, order, trace,
-                                  self.limits.depth - 1), self.home.workspace.texts)
+                     request_line(self.parent, self.count, call, order, trace,
+                                  self.limits.depth - 1), self.parent.workspace.texts)
 
     def _report(self, plan: Child | ToolError, chars: int, step: int) -> Callable[[], str]:
         """Wait for the child of a call; what then makes the result of that call."""
@@ -166,19 +166,19 @@ class Crew:
         child.ended = True
         if self.token_budget.limit is not None:
             with suppress(MiniAgentError, OSError):  # what nobody can count counts as sent
-                sent = sent_by_family(child_trace(self.home.folder, child.number))
+                sent = sent_by_family(child_trace(self.parent.folder, child.number))
                 self.token_budget.spent -= max(0, child.order.tokens - sent)
-        ending = counted(ending, self.home.folder, child.number)
+        ending = with_counts(ending, self.parent.folder, child.number)
         record_end(self.tracer, step, child.call["id"], child.number, ending)
         return ending
 
     def _told(self, child: Child, ending: Ending, limit: int) -> str:
         """What the parent's model is told; `ToolError` for all but a success."""
-        texts = self.home.workspace.texts
+        texts = self.parent.workspace.texts
         report, _ = first_lines(ending.text, limit)
         cut = "" if len(report) == ending.chars else texts(
             "child_cut", kept=len(report), chars=ending.chars)
-        has_log = child_trace(self.home.folder, child.number).exists()
+        has_log = child_trace(self.parent.folder, child.number).exists()
         said = {"number": child.number, "status": texts(f"child_{ending.status}"),
                 "steps": ending.numbers.steps, "peak": ending.numbers.peak_tokens,
                 "sent": ending.numbers.sent_tokens,
@@ -199,8 +199,8 @@ def _refuse(error: ToolError) -> str:
     raise error
 
 
-def crew_tools(home: Home, tracer: Tracer, limits: ChildLimits, **more: Any) -> list[Tool]:
-    """The tools of an agent that may start sub-agents; `more` are further fields of `Crew`."""
-    crew = Crew(home, tracer, limits, **more)
-    return [crew, ReadChild(home.folder, lambda: crew.count, home.workspace.texts,
-                            page_chars(home.window))]
+def subagent_tools(parent: Parent, tracer: Tracer, limits: ChildLimits, **more: Any) -> list[Tool]:
+    """The tools of an agent that may start sub-agents; `more` are fields of `DelegateTool`."""
+    tool = DelegateTool(parent, tracer, limits, **more)
+    return [tool, ReadChild(parent.folder, lambda: tool.count, parent.workspace.texts,
+                            page_chars(parent.window))]
