@@ -6,7 +6,10 @@ import contextlib
 import json
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +19,11 @@ from mini_agent.errors import ContextOverflowError, PromptTooLongError, UsageErr
 from mini_agent.lab.check import check_file
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.steps import steps_of_trace, views
-from mini_agent.messages import Message
+from mini_agent.messages import Message, calls_of
 from mini_agent.models.scripted import ScriptedModel
 from mini_agent.tokens import estimator
 from mini_agent.trace import read_trace
+from tests.histories import random_case
 from tests.support import ROOT, FolderTest, called
 
 WINDOW = 6_000
@@ -42,6 +46,18 @@ def as_chat(message: Message) -> ChatMessage:
         for made in message.get("tool_calls", ())]
     return {"role": message["role"], "content": message["content"],
             **({"tool_calls": calls} if calls else {})}
+
+
+def renamed(messages: Iterable[Message]) -> Iterator[Message]:
+    """The messages with an id of its own for each call, as an endpoint gives it."""
+    waiting, number = deque[str](), count()
+    for message in messages:
+        if message["role"] == "tool":
+            yield {**message, "tool_call_id": waiting.popleft()}
+            continue
+        calls = [{**made, "id": f"c{next(number)}"} for made in calls_of(message)]
+        waiting.extend(made["id"] for made in calls)
+        yield {**message, **({"tool_calls": calls} if calls else {})}
 
 
 def recorded() -> list[ChatMessage]:
@@ -93,6 +109,25 @@ class EmbeddedTest(FolderTest):
                         self.assertEqual([], torn(request))
                 window.close()
                 self.assertEqual([], list(check_file(str(path))))
+
+    def test_random_sessions_are_whole_in_each_request_and_in_the_trace(self) -> None:
+        """Whatever stands in their messages: what is too much ends as an overflow, or is sent."""
+        sent = 0
+        for seed in range(30):
+            case = random_case(seed)
+            path, live = self.folder / f"{seed}.jsonl", list[ChatMessage]()
+            policy = policy_names()[seed % len(policy_names())]
+            window = self.window(live, policy, 4 * case.window, trace=path, model=ScriptedModel([]))
+            with self.subTest(seed=seed, policy=policy), suppress(ContextOverflowError):
+                for request in played(window, live, list(map(as_chat, renamed(case.messages)))):
+                    sent += 1
+                    if policy not in ("naive", "keep_head"):
+                        self.assertEqual([], torn(request))
+            window.close()
+            self.assertEqual([], [line for line in check_file(str(path))
+                                  if ": trace: " in line or "law" in line and
+                                  "without its result" not in line], (seed, policy))
+        self.assertGreater(sent, 100)
 
     def test_the_example_of_the_readme_runs(self) -> None:
         """Both loops of it: the agent's own tools, and those of the window."""
