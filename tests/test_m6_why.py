@@ -7,19 +7,36 @@ from pathlib import Path
 
 from mini_agent.compression.tools import ReadResult, page_chars
 from mini_agent.compression.view import Entry
+from mini_agent.errors import TraceError
 from mini_agent.hostile import escaped
 from mini_agent.lab.look import steps_at
 from mini_agent.lab.sessions import left_out, open_sessions
+from mini_agent.lab.show import show_trace
 from mini_agent.lab.steps import Taken, views
 from mini_agent.lab.why import explain, why_lines
 from mini_agent.messages import assistant, call, tool_result, user
+from mini_agent.rhythm import Row, rows
 from mini_agent.texts import Texts
-from mini_agent.trace import Tracer, line, read_trace
+from mini_agent.trace import Trace, Tracer, line, read_trace
 from tests.labs import ROOT, SAMPLES, mini_agent
 
 REFERENCE = ROOT / "traces" / "reference" / "m3-trace.jsonl"
 VALID = ROOT / "tests" / "data" / "sessions" / "valid"
 POINT = "AssertionError: 4750 != 5000"
+
+
+def change(seq, affected, *made):
+    """The record of a change; `made` are its entries: at, text, what it stands for, how."""
+    return {"seq": seq, "payload": {
+        "step": 0, "strategy": "s", "trigger": "threshold", "before_tokens": 9,
+        "after_tokens": 5, "affected_indexes": affected, "entries": [
+            {"at": at, "message": user(text), "tokens": 1, "stands_for": covers, "how": how}
+            for at, text, covers, how in made]}}
+
+
+def arriving(*history):
+    """The entries of messages, as they come into the view."""
+    return [Entry(message, 3, (at,), "verbatim") for at, message in enumerate(history)]
 
 
 class WhyTest(unittest.TestCase):
@@ -97,7 +114,10 @@ class WhyTest(unittest.TestCase):
         text = read_trace(REFERENCE).messages()[-1]["content"]
         known = self.why(REFERENCE, text)
         self.assertEqual((None, []), (known["entered"][-1]["first_seen"], known["seen"]))
-
+        at = len(read_trace(REFERENCE).messages()) - 1
+        self.assertEqual([f"entered   message #{at}, assistant, never sent", "now       the window "
+                          f"shows no way back; message #{at} of the log has it"],
+                         list(why_lines(known)))
 
     def test_a_message_that_was_cut_before_it_was_sent_is_told_so(self):
         """The model has never seen it there: one was aged on arrival, the next one was whole."""
@@ -120,17 +140,11 @@ class WhyTest(unittest.TestCase):
 
     def test_what_was_put_there_and_taken_away_is_gone_to_the_end(self):
         """A summary that the next one replaces, and steps in which nothing more happens."""
-        def change(seq, affected, text, covers):
-            return {"seq": seq, "payload": {
-                "step": 0, "strategy": "rolling_summary", "trigger": "threshold",
-                "before_tokens": 9, "after_tokens": 5, "affected_indexes": affected,
-                "entries": [{"at": 1, "message": user(text), "tokens": 1, "stands_for": covers,
-                             "how": "summary"}]}}
         history = [user("go"), assistant("a"), user("b"), assistant("c")]
-        arrived = [Entry(message, 3, (at,), "verbatim") for at, message in enumerate(history)]
-        steps = [Taken(0, 2, arrived[:2], [change(5, [1], "only here", [1])]),
+        arrived = arriving(*history)
+        steps = [Taken(0, 2, arrived[:2], [change(5, [1], (1, "only here", [1], "summary"))]),
                  Taken(1, 3, arrived[2:3], []),
-                 Taken(2, 3, [], [change(9, [1, 2], "other words", [1, 2])]),
+                 Taken(2, 3, [], [change(9, [1, 2], (1, "other words", [1, 2], "summary"))]),
                  Taken(3, 4, arrived[3:], [])]
         found = explain("only here", steps, history)
         self.assertEqual([(0, 1, "made", 5), (2, 3, "gone", 9)], [
@@ -202,44 +216,81 @@ class WhyTest(unittest.TestCase):
                          out.splitlines()[-3:])
         self.assertEqual([True, False],
                          [seen["sent"] for seen in self.why(trace, "the fact")["seen"]])
+        self.assertEqual([(0, 1)], [(seen["first"], seen["last"])
+                                    for seen in self.why(trace, "go")["seen"]])
+        self.assertEqual([1, None], [place["first_seen"]
+                                     for place in self.why(trace, "on")["entered"]])
         self.assertEqual(2, len(mini_agent("show", trace, "--json")[1].splitlines()))
 
     def test_what_was_put_back_is_attached_and_no_summary(self):
         """A file that was read, put beside a summary as it is: the same words, another promise."""
         history = [user("go"), user("the fact"), assistant("on")]
-        arrived = [Entry(message, 3, (at,), "verbatim") for at, message in enumerate(history)]
-        made = {"seq": 7, "payload": {
-            "step": 1, "strategy": "s", "trigger": "threshold", "before_tokens": 9,
-            "after_tokens": 5, "affected_indexes": [1], "entries": [
-                {"at": 1, "message": user("summed up"), "tokens": 1, "stands_for": [1],
-                 "how": "summary"},
-                {"at": 2, "message": user("a.txt: the fact"), "tokens": 1, "stands_for": [],
-                 "how": "attached"}]}}
+        arrived = arriving(*history)
+        made = change(7, [1], (1, "summed up", [1], "summary"),
+                      (2, "a.txt: the fact", [], "attached"))
         found = explain("the fact",
                         [Taken(0, 2, arrived[:2], []), Taken(1, 3, arrived[2:], [made])], history)
         self.assertEqual(["step 1         only in what was attached: s (seq 7, threshold, "
                           "9 -> 5 tokens)",
                           "now       the model can see it; message #1 of the log has it"],
                          list(why_lines(found))[-2:])
+        seen, = explain("a.txt", [Taken(0, 2, arrived[:2], [made])], history)["seen"]
+        self.assertEqual("made", seen["form"])  # nobody has said it
 
     def test_what_took_a_handle_away_is_named(self):
         """The text was gone before: clipped, and the placeholder then summed up."""
-        def change(seq, text, covers, how, at):
-            return {"seq": seq, "payload": {
-                "step": 0, "strategy": "s", "trigger": "threshold", "before_tokens": 9,
-                "after_tokens": 5, "affected_indexes": list(covers), "entries": [{
-                    "at": at, "message": user(text), "tokens": 1, "stands_for": list(covers),
-                    "how": how}]}}
         history = [user("go"), assistant("", [call("a", "read", {})]),
                    tool_result("a", "read", "the fact"), assistant("on"), assistant("on")]
-        arrived = [Entry(message, 3, (at,), "verbatim") for at, message in enumerate(history)]
-        steps = [Taken(0, 1, arrived[:1], []), Taken(1, 3, arrived[1:3], [
-                     change(5, "[cut: read_result(handle=2)]", [2], "shortened", 2)]),
+        arrived = arriving(*history)
+        cut = (2, "[cut: read_result(handle=2)]", [2], "shortened")
+        steps = [Taken(0, 1, arrived[:1], []), Taken(1, 3, arrived[1:3], [change(5, [2], cut)]),
                  Taken(2, 4, arrived[3:4], []),
-                 Taken(3, 5, arrived[4:], [change(9, "a summary", [1, 2], "summary", 1)])]
+                 Taken(3, 5, arrived[4:], [
+                     change(9, [1, 2], (1, "a summary", [1, 2], "summary"))])]
         self.assertEqual([(1, 2, "handle", 5), (3, 3, "gone", 9)], [
             (seen["first"], seen["last"], seen["form"], seen["cause"]["seq"])
             for seen in explain("the fact", steps, history)["seen"]])
+
+    def test_of_several_changes_of_a_step_the_last_that_touched_the_text_is_named(self):
+        """Not the one behind it that took its handle away, nor one of another message."""
+        history = [user("go"), user("the fact"), assistant("on")]
+        cut = change(5, [1], (1, "[cut: read_result(handle=1)]", [1], "shortened"))
+        handle = change(6, [1], (1, "a summary", [1], "summary"))
+        other = change(7, [2], (2, "[cut]", [2], "shortened"))
+        for changes, form in (([cut, other], "handle"), ([cut, handle, other], "gone")):
+            seen, = explain("the fact", [Taken(0, 3, arriving(*history), changes)], history)["seen"]
+            self.assertEqual((form, 5), (seen["form"], seen["cause"]["seq"]))
+        seen = explain("the fact", [Taken(0, 3, arriving(*history), [cut]),
+                                    Taken(1, 3, [], [handle, other])], history)["seen"]
+        self.assertEqual([("handle", 5), ("gone", 6)],
+                         [(sight["form"], sight["cause"]["seq"]) for sight in seen])
+
+    def test_a_summary_with_the_words_is_seen_as_one_of_the_messages_that_had_them(self):
+        """It stands for others too; and before the words were said, nothing is told of them."""
+        history = [user("go"), user("on"), user("the fact"), assistant("on")]
+        arrived = arriving(*history)
+        steps = [Taken(0, 2, arrived[:2], []), Taken(1, 4, arrived[2:], []),
+                 Taken(2, 4, [], [change(5, [1, 2], (1, "the fact, told", [1, 2], "summary"))])]
+        self.assertEqual([(1, 1, "verbatim", [2]), (2, 2, "summary", [2])], [
+            (seen["first"], seen["last"], seen["form"], seen["messages"])
+            for seen in explain("the fact", steps, history)["seen"]])
+
+    def test_what_was_cut_when_it_was_first_sent_is_not_taken_for_sent_when_it_is_back(self):
+        """A change that was taken back later: the first request was without it."""
+        history = [user("go"), user("the fact")]
+        arrived = arriving(*history)
+        steps = [Taken(0, 2, arrived, [change(3, [1], (1, "[cut]", [1], "shortened"))]),
+                 Taken(1, 2, [], [change(6, [1], (1, "the fact", [1], "verbatim"))])]
+        found = explain("the fact", steps, history)
+        self.assertEqual([("gone", 0), ("verbatim", 1)],
+                         [(seen["form"], seen["first"]) for seen in found["seen"]])
+        self.assertEqual([(0, False)], [(place["first_seen"], place["with_text"])
+                                        for place in found["entered"]])
+
+    def test_a_result_whose_call_is_not_there_is_told_without_arguments(self):
+        """A log may begin behind it."""
+        place, = explain("the fact", [], [tool_result("a", "read", "the fact")])["entered"]
+        self.assertEqual(("tool", "read", ""), (place["role"], place["tool"], place["arguments"]))
 
     def test_words_that_stand_there_in_another_spelling_are_named(self):
         """Capitals, blanks, a broken line, the JSON in which `show` prints a call."""
@@ -363,6 +414,37 @@ class ShowTest(unittest.TestCase):
             "8: 3 summaries in a row have failed: none is tried by itself any more",
             "9: undo of 4", "10: the stage one ends", "11: resumed", "12: interrupted"], told)
 
+    def test_a_row_is_a_step_whole_whether_it_was_sent_twice_or_not_at_all(self):
+        """Messages alone where nobody counted; a refused request made smaller and sent again;
+        one that was too big is not sent."""
+        def told(event, **payload):
+            records.append({"type": "event", "event": event, "payload": payload,
+                            "seq": len(records)})
+
+        def smaller(step, before, after):
+            told("context_compression", step=step, strategy="s", before_messages=9,
+                 after_messages=8, before_tokens=before, after_tokens=after, affected_indexes=[1])
+        records = []
+        told("run_start", task="t", policy={"name": "clip"})
+        told("model_call", step=0, messages=3)
+        smaller(1, 100, 80)
+        told("model_call", step=1, messages=8, tokens=85)
+        smaller(1, 80, 60)
+        told("model_call", step=1, messages=8, tokens=65)
+        told("context_overflow", step=2, messages=9, tokens=99, hard=90)
+        self.assertEqual(["before      sent        what happened", "(3)         (3)",
+                          "105 (9)     65 (8)      2: s [1]", "                        4: s [1]",
+                          "99 (9)      0 (0)       6: nothing more can be moved: 99 tokens, over "
+                          "90"], [row[6:] for row in show_trace(Trace(records), "t")][1:])
+        self.assertEqual([Row(2, 99, 9, 0, 0, ())], rows(records)[2:])
+        self.assertEqual('task t {"name": "clip"}', next(show_trace(Trace(records), "t")))
+        records[0]["payload"] = {"task": "t"}
+        self.assertEqual("task t", next(show_trace(Trace(records), "t")))
+        del records[-1]["payload"]["step"]
+        with self.assertRaisesRegex(TraceError, r"seq 6: the context_overflow does not fit "
+                                                r"\(KeyError\('step'\)\); mini-agent check"):
+            rows(records)
+
     def test_the_views_are_those_that_were_sent(self):
         """As many messages and tokens as each `model_call` of the trace says."""
         sent = [(payload["step"], payload["messages"], payload["tokens"])
@@ -376,7 +458,7 @@ class ShowTest(unittest.TestCase):
         status, out, _ = mini_agent("show", REFERENCE, "--step", "0")
         self.assertEqual(0, status)
         messages = read_trace(REFERENCE).messages()
-        self.assertTrue(out.startswith("step 0: 2 messages, "))
+        self.assertTrue(out.startswith("step 0: 2 messages, 135 tokens\n"))
         self.assertIn("[1] #1 user, verbatim, ", out)
         for message in messages[:2]:
             self.assertIn(f"    {message['content']}\n", out)
@@ -393,6 +475,8 @@ class ShowTest(unittest.TestCase):
                           for one in told])
         changes = list(read_trace(REFERENCE).events("context_compression"))
         self.assertEqual(changes, [change for one in told for change in one["changes"]])
+        self.assertEqual([payload["tokens"] for payload in read_trace(REFERENCE).events(
+            "model_call")], [one["sent"] for one in told])
         self.assertEqual(list(range(2, 16)), told[9]["entries"][2]["stands_for"])
         nine = json.loads(mini_agent("show", REFERENCE, "--json", "--step", "9")[1])
         self.assertEqual(told[9], nine)
@@ -407,6 +491,30 @@ class ShowTest(unittest.TestCase):
                       f"{change['after_tokens']} tokens\n", out)
         self.assertIn("tool read_file, shortened, ", out)
         self.assertNotIn("[0] #0 system", out)
+        nine = mini_agent("show", REFERENCE, "--step", "9", "--diff")[1].splitlines()
+        self.assertEqual([f"- [{at}]" for at in range(2, 16)] + ["+ [2]", "+ [5]", "+ [6]"],
+                         [row.partition("] ")[0] + "]" for row in nine if row[0] in "-+"])
+
+    def test_it_is_told_which_messages_an_entry_stands_for(self):
+        """One, a run of them, some of a run, or none where it was put beside them."""
+        messages = [user(str(at)) for at in range(6)]
+        records = [{"type": "message", "step": 0, "message": message, "seq": at}
+                   for at, message in enumerate(messages)]
+        records.append({"type": "event", "event": "context_compression", **change(
+            6, [1, 2, 4], (1, "a", [1, 2], "summary"), (3, "b", [4], "shortened"),
+            (4, "c", [], "attached"))})
+        again = change(7, [1, 3], (1, "d", [1, 2, 4], "summary"))
+        records.append({"type": "event", "event": "context_compression", **again})
+        call = {"type": "event", "event": "model_call", "payload": {"step": 0}}
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for count, spans in ((7, ["#0", "#1-2", "#3", "#4", "(attached)", "#5"]),
+                             (8, ["#0", "#1-4 (3)", "#3", "(attached)", "#5"])):
+            path = folder / f"{count}.jsonl"
+            path.write_text("".join(map(line, [*records[:count], {**call, "seq": count}])))
+            out = mini_agent("show", path, "--step", "0")[1]
+            self.assertEqual(spans, [row.partition("] ")[2].partition(" user, ")[0]
+                                     for row in out.splitlines() if row.startswith("[")])
+            self.assertIsNone(json.loads(mini_agent("show", path, "--json")[1])["sent"])
 
     def test_tool_declarations_count_before_and_after(self):
         """What a request has besides its messages is in both sizes, and is named at the step."""
@@ -461,6 +569,8 @@ class ShowTest(unittest.TestCase):
                 if "over the window" in line]
         self.assertEqual((3, 3), (row["over_window_steps"], len(rows)))
         self.assertTrue(all(int(line.split()[1]) > 1800 for line in rows), rows)
+        most = max(int(line.split()[1]) for line in rows)
+        self.assertNotIn("over the window", mini_agent("show", *asked[:-1], most)[1])
         self.assertNotIn("over the window", mini_agent("show", SAMPLES / "rename.json")[1])
 
     def test_a_file_of_several_sessions_is_shown_by_name(self):
@@ -473,12 +583,23 @@ class ShowTest(unittest.TestCase):
         status, out, _ = mini_agent("show", path, "--step", "1")
         self.assertEqual((0, 2, 1), (status, out.count("two.jsonl"), out.count("step 1:")))
         self.assertEqual(2, mini_agent("show", path, "--step", "2")[0])
+        self.assertEqual(["two.jsonl#1 #1 assistant, 1 character", "    y",
+                          "two.jsonl#2 #1 assistant, 1 character", "    y"],
+                         mini_agent("show", path, "--message", "1")[1].splitlines())
+        self.assertEqual(["two.jsonl#2 #2 user, 1 character", "    x"],
+                         mini_agent("show", path, "--message", "2")[1].splitlines())
+        self.assertIn("there is no message 4; messages are 0 to 3\n",
+                      mini_agent("show", path, "--message", "4")[2])
 
     def test_a_step_that_is_not_there_is_one_line(self):
         """With the steps that are."""
         status, out, err = mini_agent("show", REFERENCE, "--step", "99")
         self.assertEqual((2, ""), (status, out))
         self.assertIn("there is no step 99; steps are 0 to 13\n", err)
+        unasked = Path(self.enterContext(tempfile.TemporaryDirectory())) / "x.json"
+        unasked.write_text(json.dumps([{"role": "user", "content": "x"}]))
+        self.assertIn("there is no step 0; no model was called in it\n",
+                      mini_agent("show", unasked, "--step", "0")[2])
 
     def test_control_characters_reach_no_terminal(self):
         """They are shown as escapes; a tab stays."""

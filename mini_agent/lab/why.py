@@ -134,7 +134,7 @@ def _origin(history: Sequence[Message], index: int) -> Origin:
     if message["role"] != "tool":
         return {"role": message["role"], "tool": "", "arguments": ""}
     call = call_of(history, index)
-    return {"role": "tool", "tool": message.get("name", "") or (call or {}).get("name", ""),
+    return {"role": "tool", "tool": message.get("name", ""),
             "arguments": arguments_text(call) if call else ""}
 
 
