@@ -38,8 +38,10 @@ def govern(task: Task, policy: str = "", window: int | None = None) -> Governanc
 
     The task's compression settings are for the task's own policy; another one
     runs with its own, measured by the same estimator, so that both can be compared.
-    None where nothing asks for a window. Raises `UsageError` for a wrong setting.
+    None where nothing asks for a window. Raises `UsageError` for a wrong setting, in the
+    script of a sub-agent too.
     """
+    check_scripts(task)
     limit = window or task.threshold or task.window
     own = task.policy or ("published" if limit else "")
     name = policy or own
@@ -49,7 +51,7 @@ def govern(task: Task, policy: str = "", window: int | None = None) -> Governanc
                              place=f"{task.place}: compression",
                              remedy="give a threshold, or take the settings out")
         return None
-    chosen = find_policy(name)
+    chosen = find_policy(name, "policy" if policy else f"{task.place}: policy")
     if name == own:
         chosen = with_settings(chosen, task.compression, f"{task.place}: compression")
     if name != "none" and limit is None:
@@ -60,6 +62,21 @@ def govern(task: Task, policy: str = "", window: int | None = None) -> Governanc
     if task.threshold and limit == task.threshold:
         chosen = replace(chosen, trigger=None, reserve=0, margin=0)
     return governed_by(chosen, limit, find_policy(own or name).estimator)
+
+
+def check_scripts(task: Task) -> None:
+    """Raises `UsageError` for a policy or setting that a sub-agent of a task file could not
+    begin with: the run would go on without it, and end as if all was well."""
+    for number, reply in enumerate(task.replies):
+        for key, script in reply.get("children", {}).items():
+            govern(Task(task.name, "", "", script["replies"], **governing(script),
+                        place=f"{task.place}: replies[{number}].children.{key}"))
+
+
+def governing(script: Mapping[str, Any]) -> dict[str, Any]:
+    """What the script of a sub-agent says of what governs it, {} where that is its parent's."""
+    return {key: script[key] for key in ("policy", "threshold", "window", "compression")
+            if key in script}
 
 
 def governed_by(policy: Policy, window: int | None, estimator: str = "") -> Governance:

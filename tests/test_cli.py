@@ -131,6 +131,18 @@ class BadInputTest(FolderTest):
             self.refused("run", f"workspace/sessions/{name}",
                          says="a recorded session is replayed by compare")
 
+    def test_a_sub_agent_that_could_not_begin_is_refused_before_anything_runs(self) -> None:
+        """Its policy, a setting, or no window for it: the run went on without it, all well."""
+        call = {"name": "delegate", "arguments": {"task": "look"}}
+        for script, says in (({"policy": "clipp", "window": 9_000}, "no policy 'clipp'; did you"),
+                             ({"policy": "clip"}, "policy 'clip' needs a window"),
+                             ({"policy": "clip", "window": 9_000, "compression": {"line": 3}},
+                              "compression.line: no setting 'line'.* did you mean lines")):
+            with self.subTest(says):
+                script["replies"] = [DONE]
+                self.task_refused(rf"replies\[0\]\.children\.0: .*{says}", replies=[
+                    {"tool_calls": [call], "children": {"0": script}}, DONE])
+
     def test_a_reply_that_says_nothing_is_refused(self) -> None:
         """An empty reply has to be asked for with inject."""
         self.task_refused(r'replies\[1\] says nothing \(ask for it with "inject": "empty"\)',
@@ -142,12 +154,21 @@ class BadInputTest(FolderTest):
                                 r"no setting 'head_char'.*did you mean head_chars"),
                                ({"name": "clip"}, "no setting 'name' in policy 'published'"),
                                ({"data": {}}, "no setting 'data' in policy 'published'"),
-                               ({"head_chars": "1"}, r"'1' is no int; the default is 160"),
-                               ({"tail_chars": -1}, r"-1 is negative; the default is 120"),
-                               ({"breaks": [{}]}, r"breaks: \[\{\}\] is no list of int")):
+                               ({"head_chars": "1"}, r"head_chars must be integer, not string '1'; the default is 160"),
+                               ({"tail_chars": -1}, r"must be at least 0, not -1; the default is 120"),
+                               ({"breaks": [{}]}, r"breaks\[0\] must be integer, not object; the def")):
             with self.subTest(says):
                 self.task_refused(says, threshold=100, compression=settings)
         self.task_refused("there is no threshold", compression={"head_chars": 1})
+        for settings, says in (({"user_share": 5}, "user_share must be at most 1, not 5"),
+                               ({"breaks": [99]}, r"breaks\[0\] must be at most 9, not 99"),
+                               ({"trigger": "lots"}, "compression.trigger: no trigger 'lots'"),
+                               ({"trigger": 10**30}, "compression.trigger: no trigger 1000"),
+                               ({"attach": "cards"}, r"compression.attach: nothing named 'cards'")):
+            with self.subTest(says):
+                self.task_refused(says, window=9_000, policy="two_layer", compression=settings)
+        self.task_refused(r"task.json: policy: no policy 'clipp'; did you mean clip", window=9_000,
+                          policy="clipp")
         self.task_refused("a reserve of 200000 of 200000 tokens leaves nothing", window=100,
                           policy="digest", compression={"reserve": 200_000})
 
@@ -357,7 +378,7 @@ class PoliciesTest(FolderTest):
                            ({"name": "x", "ladder": [{"strategy": "recall", "settings": {
                                "tools": []}}]}, "unknown setting 'tools'; known are: none"),
                            ({"name": "x", "ladder": [{"strategy": "input_budget", "settings": {
-                               "always": [{}]}}]}, r"always: \[\{\}\] is no list of str"),
+                               "always": [{}]}}]}, r"always\[0\] must be string, not object; the default is \[\]"),
                            ('{"name": "x", "ladder": [],\n "name": "y"}',
                             "mine.json:2:2: name stands tw"),
                            ({"name": "x", "ladder": ladder, "estimator": "tea"}, "must be one of"),
@@ -373,7 +394,7 @@ class PoliciesTest(FolderTest):
                             r"mine.json.ladder\[0\].trigger: no trigger \[1\]"),
                            ({"name": "x", "ladder": ladder, "user_share": 80}, "at most 1"),
                            ({"name": "x", "ladder": [{"strategy": "admission", "settings": {
-                               "share": 1e308}}]}, r"share: 1e\+308 is too large; the default is"),
+                               "share": 1e308}}]}, r"share must be at most 1000000000000, not 1e\+308; the def"),
                            ({"name": "x", "ladder": ladder, "breaks": [11]}, "at most 9")):
             path.write_text(data if isinstance(data, str) else json.dumps(data))
             status, out, told = called("policies", path)

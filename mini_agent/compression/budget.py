@@ -100,7 +100,7 @@ def tokens_at(trigger: str | int, window: int, max_output: int | None = None,
               scale: bool = True) -> int:
     """The tokens of a trigger: number, "80%", "-16384", "-min(20000,max_output)"."""
     share = Budget(window, scale=scale).scaled
-    if type(trigger) is int and trigger >= 0:
+    if type(trigger) is int and 0 <= trigger <= MOST:
         return share(trigger)
     if not isinstance(trigger, str):  # a file may say 0.8, or -16384 without the quotes
         raise _no_trigger(trigger)

@@ -17,7 +17,7 @@ from ..errors import UsageError
 from ..json_files import read_object
 from ..texts import Texts
 from ..tokens import ESTIMATORS
-from ..tools.schema import COUNT, OBJECT, TEXT, array_of, first_fault, object_of, one_of
+from ..tools.schema import OBJECT, TEXT, array_of, first_fault, object_of, one_of
 from .admission import Admission
 from .budget import FULL_WINDOW, Budget, make_budget, tokens_at
 from .catalogue import POLICIES
@@ -29,7 +29,7 @@ from .handoff import ContextReset, FullSummary, HandoffFive, HandoffForm, Handof
 from .inputs import InputBudget
 from .offload import ResultOffload
 from .scene import Strategy
-from .settings import has_setting, nearest, with_setting
+from .settings import BOUNDS, has_setting, nearest, with_setting
 from .shrink import ToolResultAging, ToolResultClipping
 from .summarise import RollingSummary, SegmentedSummary, StageSummary
 
@@ -39,11 +39,12 @@ STRATEGIES: dict[str, type[Strategy]] = {made.name: made for made in (
     HandoffForm, HandoffFive, ContextReset, HardCollapse, StateCard, Admission,
     CoverageDigest)}
 
+_COUNT = {"type": "integer", **BOUNDS}
 SCHEMA = object_of({  # triggers are of two kinds, which `tokens_at` knows
     "name": TEXT, "source": TEXT, "about": TEXT, "estimator": one_of(ESTIMATORS),
     "breaks": array_of({"type": "integer", "minimum": 1, "maximum": 9}),
-    "trigger": {}, "target": {}, "reserve": COUNT, "margin": COUNT,
-    "protect_last": COUNT, "user_share": {"type": "number", "minimum": 0, "maximum": 1},
+    "trigger": {}, "target": {}, "reserve": _COUNT, "margin": _COUNT,
+    "protect_last": _COUNT, "user_share": {"type": "number", "minimum": 0, "maximum": 1},
     **{name: {"type": "boolean"} for name in ("shorten_tail", "frozen", "scale", "stages")},
     "ladder": array_of(object_of({"strategy": TEXT, "trigger": {}, "settings": OBJECT},
                                  ("strategy",)))}, ("name", "ladder"))
@@ -101,20 +102,20 @@ def policy_names() -> list[str]:
     return [data["name"] for data in POLICIES]
 
 
-def find_policy(name: str) -> Policy:
-    """The policy of this name, or of a file NAME.json.
+def find_policy(name: str, place: str = "policy") -> Policy:
+    """The policy of this name, or of a file NAME.json; it was named at `place`.
 
     `UsageError` with close names if there is none, or with the place in the file.
     """
-    return read_policy(Path(name)) if name.endswith(".json") else own_policy(name)
+    return read_policy(Path(name)) if name.endswith(".json") else own_policy(name, place)
 
 
-def own_policy(name: str) -> Policy:
+def own_policy(name: str, place: str = "policy") -> Policy:
     """The policy of this name in the catalogue. `UsageError` with close names if there is none."""
     for data in POLICIES:
         if data["name"] == name:
             return make_policy(data, "policy")
-    raise no_policy(name, policy_names(), "policy")
+    raise no_policy(name, policy_names(), place)
 
 
 def no_policy(name: object, known: Iterable[str], place: str) -> UsageError:
@@ -181,7 +182,7 @@ def with_settings(policy: Policy, settings: Mapping[str, Any], place: str) -> Po
     """
     for key, value in settings.items():
         if key not in NO_SETTINGS and has_setting(policy, key):
-            policy = with_setting(policy, key, value, place)
+            policy = with_setting(policy, key, value, place, SCHEMA["properties"][key])
             continue
         if not any(has_setting(rung.strategy, key) for rung in policy.ladder):
             known = [field.name for rung in policy.ladder

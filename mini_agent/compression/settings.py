@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..errors import UsageError
-from .budget import MOST
+from ..texts import Texts
+from ..tools.schema import TEXT, array_of, one_of, schema_faults
+from .budget import FULL_WINDOW, MOST, tokens_at
+
+AMOUNTS = ("trigger", "target")  # of two kinds, which `tokens_at` knows
+BOUNDS = {"minimum": 0, "maximum": MOST}
+_KINDS = {"bool": "boolean", "int": "integer", "float": "number", "str": "string"}  # in JSON
 
 
 def has_setting(target: Any, key: str) -> bool:
@@ -20,38 +27,37 @@ def has_setting(target: Any, key: str) -> bool:
     return any(field.name == key for field in dataclasses.fields(target))
 
 
-def with_setting(target: Any, key: str, value: Any, place: str) -> Any:
-    """`target` with one field set. `UsageError` for a value that it may not have."""
-    types = {field.name: str(field.type) for field in dataclasses.fields(target)}
-    if key not in types:
+def with_setting(target: Any, key: str, value: Any, place: str,
+                 schema: Mapping[str, Any] | None = None) -> Any:
+    """`target` with one field set. `UsageError` for a value that it may not have, by `schema`
+    or else by the field's default."""
+    if not has_setting(target, key):
         raise UsageError(f"unknown setting {key!r}", place=f"{place}.{key}", value=value,
-                         remedy=nearest(key, types))
-    if fault := _value_fault(target, key, value, types[key]):
-        what, remedy = fault
-        raise UsageError(f"{value!r} {what}", place=f"{place}.{key}", value=value, remedy=remedy)
+                         remedy=nearest(key, (one.name for one in dataclasses.fields(target))))
+    remedy = f"the default is {json.dumps(getattr(target, key), ensure_ascii=False)}"
+    wanted = _schema(target, key) if schema is None else schema
+    for _, wrong in schema_faults(wanted, value, Texts(), key):
+        raise UsageError(wrong, place=f"{place}.{key}", value=value, remedy=remedy)
     many = isinstance(getattr(target, key), tuple)  # JSON has lists for them
-    return dataclasses.replace(target, **{key: tuple(value) if many else value})
+    try:
+        if key in AMOUNTS and value is not None:
+            tokens_at(value, FULL_WINDOW)
+        return dataclasses.replace(target, **{key: tuple(value) if many else value})
+    except UsageError as error:
+        raise UsageError(error.message, place=f"{place}.{key}", value=value,
+                         remedy=error.remedy) from None
 
 
-def _value_fault(target: Any, key: str, value: Any, declared: str) -> tuple[str, str] | None:
-    """(what is wrong with a value, the remedy): it has to be of the kind of the default, one
-    of the `CHOICES` if there are any, and a number not negative."""
+def _schema(target: Any, key: str) -> dict[str, Any]:
+    """What a value has to be: of the kind of the default, one of the `CHOICES` if there are
+    any, and a number not negative."""
     default = getattr(target, key)
-    remedy = f"the default is {default!r}"
-    if isinstance(default, tuple) and isinstance(value, list):
-        kind = declared.removeprefix("tuple[").removesuffix(", ...]")
-        fits = all(type(item).__name__ == kind for item in value)
-        return None if fits else (f"is no list of {kind}", f"the default is {list(default)!r}")
-    allowed = getattr(target, "CHOICES", {}).get(key)
-    if allowed and value not in allowed:
-        return "is not known", f"known are: {', '.join(map(str, allowed))}"
-    of_one_kind = getattr(type(target), key, None) is not None  # None: the default may be of any
-    int_for_float = isinstance(default, float) and type(value) is int
-    if of_one_kind and type(value) is not type(default) and not int_for_float:
-        return f"is no {type(default).__name__}", remedy
-    if isinstance(value, (int, float)) and not 0 <= value <= MOST:
-        return f"is {'negative' if value < 0 else 'too large'}", remedy
-    return None
+    if isinstance(default, tuple):
+        return array_of(TEXT)
+    if allowed := getattr(target, "CHOICES", {}).get(key):
+        return one_of(allowed)
+    kind = _KINDS[type(default).__name__]
+    return {"type": kind, **(BOUNDS if kind in ("integer", "number") else {})}
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from ..assembly import Grant, Setup
 from ..compression.policies import find_policy
 from ..errors import UsageError
-from ..governance import Governance, governed_by
+from ..governance import Governance, check_scripts, governed_by
 from ..messages import calls_of
 from ..runner import run_task
 from ..subagents.orders import ChildLimits
@@ -41,6 +41,7 @@ def run_in_copy(path: str, workspace: str = "", named: bool = True) -> list[LogS
     Raises `UsageError` for a broken task file or a workspace that is no folder.
     """
     task = load_task(Path(path))
+    check_scripts(task)
     if workspace:
         Workspace(Path(workspace))  # is refused here, before it is copied
     name = Path(path).name
