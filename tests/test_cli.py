@@ -154,9 +154,10 @@ class BadInputTest(FolderTest):
                                 r"no setting 'head_char'.*did you mean head_chars"),
                                ({"name": "clip"}, "no setting 'name' in policy 'published'"),
                                ({"data": {}}, "no setting 'data' in policy 'published'"),
-                               ({"head_chars": "1"}, r"head_chars must be integer, not string '1'; the default is 160"),
-                               ({"tail_chars": -1}, r"must be at least 0, not -1; the default is 120"),
-                               ({"breaks": [{}]}, r"breaks\[0\] must be integer, not object; the def")):
+                               ({"head_chars": "1"},
+                                "must be integer, not string '1'; the default is 160"),
+                               ({"tail_chars": -1}, "must be at least 0, not -1; the default is 12"),
+                               ({"breaks": [{}]}, r"breaks\[0\] must be integer, not object")):
             with self.subTest(says):
                 self.task_refused(says, threshold=100, compression=settings)
         self.task_refused("there is no threshold", compression={"head_chars": 1})
@@ -378,7 +379,7 @@ class PoliciesTest(FolderTest):
                            ({"name": "x", "ladder": [{"strategy": "recall", "settings": {
                                "tools": []}}]}, "unknown setting 'tools'; known are: none"),
                            ({"name": "x", "ladder": [{"strategy": "input_budget", "settings": {
-                               "always": [{}]}}]}, r"always\[0\] must be string, not object; the default is \[\]"),
+                               "always": [{}]}}]}, r"always\[0\] must be string, not object; the "),
                            ('{"name": "x", "ladder": [],\n "name": "y"}',
                             "mine.json:2:2: name stands tw"),
                            ({"name": "x", "ladder": ladder, "estimator": "tea"}, "must be one of"),
@@ -394,7 +395,7 @@ class PoliciesTest(FolderTest):
                             r"mine.json.ladder\[0\].trigger: no trigger \[1\]"),
                            ({"name": "x", "ladder": ladder, "user_share": 80}, "at most 1"),
                            ({"name": "x", "ladder": [{"strategy": "admission", "settings": {
-                               "share": 1e308}}]}, r"share must be at most 1000000000000, not 1e\+308; the def"),
+                               "share": 1e308}}]}, r"must be at most 1000000000000, not 1e\+308; the"),
                            ({"name": "x", "ladder": ladder, "breaks": [11]}, "at most 9")):
             path.write_text(data if isinstance(data, str) else json.dumps(data))
             status, out, told = called("policies", path)

@@ -224,7 +224,6 @@ class EndingTest(NurseryTest):
                 (script({"inject": "error"}), {}, "model_error", "injected"),
                 (script({"inject": "empty"}), {}, "model_error", "neither text nor calls"),
                 (script(), {}, "model_error", "no replies left"),
-                (script(END, policy="nonsense"), {}, "crashed", "no policy 'nonsense'"),
                 (script(look, {"tool_calls": [{"name": "give_up", "arguments": {
                     "reason": "no network"}}]}, {"content": "I got half way."}), {}, "gave_up",
                  "gave up (no network)"))
