@@ -156,7 +156,7 @@ class BadInputTest(FolderTest):
                                ({"data": {}}, "no setting 'data' in policy 'published'"),
                                ({"head_chars": "1"},
                                 "must be integer, not string '1'; the default is 160"),
-                               ({"tail_chars": -1}, "must be at least 0, not -1; the default is 12"),
+                               ({"tail_chars": -1}, "must be at least 0, not -1; the default"),
                                ({"breaks": [{}]}, r"breaks\[0\] must be integer, not object")):
             with self.subTest(says):
                 self.task_refused(says, threshold=100, compression=settings)
@@ -395,7 +395,7 @@ class PoliciesTest(FolderTest):
                             r"mine.json.ladder\[0\].trigger: no trigger \[1\]"),
                            ({"name": "x", "ladder": ladder, "user_share": 80}, "at most 1"),
                            ({"name": "x", "ladder": [{"strategy": "admission", "settings": {
-                               "share": 1e308}}]}, r"must be at most 1000000000000, not 1e\+308; the"),
+                               "share": 1e308}}]}, r"must be at most 1000000000000, not 1e\+308"),
                            ({"name": "x", "ladder": ladder, "breaks": [11]}, "at most 9")):
             path.write_text(data if isinstance(data, str) else json.dumps(data))
             status, out, told = called("policies", path)
