@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from mini_agent.compression.policies import policy_names
-from mini_agent.embedded import ChatMessage, EmbeddedWindow
+from mini_agent.embedded import EmbeddedWindow
+from mini_agent.embedded.forms import Given
 from mini_agent.errors import ContextOverflowError, PromptTooLongError, UsageError
 from mini_agent.lab.check import check_file
 from mini_agent.lab.sessions import open_sessions
@@ -31,12 +32,14 @@ SESSION = ROOT / "workspace" / "sessions" / "rename.json"
 BASH = {"type": "function", "function": {
     "name": "bash", "description": "Run a command. It may take a while.", "parameters": {
         "type": "object", "properties": {"command": {"type": "string"}}}}}
+AS_BLOCKS = {**{key: BASH["function"][key] for key in ("name", "description")},
+             "input_schema": BASH["function"]["parameters"]}
 EXAMPLE = re.compile(r"^    from pathlib import Path\n(?:    .*\n|\n(?=    ))+", re.MULTILINE)
 IMAGE = [{"type": "text", "text": "Look at this."},
          {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]
 
 
-def as_chat(message: Message) -> ChatMessage:
+def as_chat(message: Message) -> Given:
     """A message as another agent would keep it."""
     if message["role"] == "tool":
         return {"role": "tool", "tool_call_id": message["tool_call_id"],
@@ -46,6 +49,35 @@ def as_chat(message: Message) -> ChatMessage:
         for made in message.get("tool_calls", ())]
     return {"role": message["role"], "content": message["content"],
             **({"tool_calls": calls} if calls else {})}
+
+
+def as_blocks(messages: Iterable[Given]) -> list[Given]:
+    """Chat messages as an agent keeps them that speaks the messages protocol; no system."""
+    made = list[Given]()
+    for message in messages:
+        role = "assistant" if message["role"] == "assistant" else "user"
+        blocks = [{"type": "text", "text": message["content"]}] if message["content"] else []
+        if message["role"] == "tool":
+            blocks = [{"type": "tool_result", "tool_use_id": message["tool_call_id"],
+                       "content": message["content"]}]
+        blocks += [{"type": "tool_use", "id": call["id"], "name": call["function"]["name"],
+                    "input": json.loads(call["function"]["arguments"])}
+                   for call in message.get("tool_calls", ())]
+        if made and made[-1]["role"] == role == "user":
+            made[-1]["content"] += blocks
+        elif message["role"] != "system":
+            made.append({"role": role, "content": blocks})
+    return made
+
+
+def as_results(request: Sequence[Given]) -> Iterator[Given]:
+    """A request of blocks as chat messages, as far as pairing goes."""
+    for message in request:
+        results = [block for block in message["content"] if block["type"] == "tool_result"]
+        yield from ({"role": "tool", "tool_call_id": block["tool_use_id"]} for block in results)
+        if len(results) < len(message["content"]):
+            yield {"role": message["role"], "tool_calls": [
+                block for block in message["content"] if block["type"] == "tool_use"]}
 
 
 def renamed(messages: Iterable[Message]) -> Iterator[Message]:
@@ -60,26 +92,26 @@ def renamed(messages: Iterable[Message]) -> Iterator[Message]:
         yield {**message, **({"tool_calls": calls} if calls else {})}
 
 
-def recorded() -> list[ChatMessage]:
+def recorded() -> list[Given]:
     """A recorded session as a list of another agent."""
     session, = open_sessions(SESSION)
     return list(map(as_chat, session.messages))
 
 
-def asking(call_id: str, tool: str = "bash", /, **arguments: Any) -> ChatMessage:
+def asking(call_id: str, tool: str = "bash", /, **arguments: Any) -> Given:
     """A message with one call."""
     return {"role": "assistant", "content": None, "tool_calls": [{
         "id": call_id, "type": "function",
         "function": {"name": tool, "arguments": json.dumps(arguments)}}]}
 
 
-def answering(call_id: str, content: str) -> ChatMessage:
+def answering(call_id: str, content: str) -> Given:
     """A result."""
     return {"role": "tool", "tool_call_id": call_id, "content": content}
 
 
-def played(window: EmbeddedWindow, live: list[ChatMessage],
-           session: Sequence[ChatMessage]) -> Iterator[list[ChatMessage]]:
+def played(window: EmbeddedWindow, live: list[Given],
+           session: Sequence[Given]) -> Iterator[list[Given]]:
     """What is sent before each answer of a session, which grows in `live`."""
     for message in session:
         if message["role"] == "assistant":
@@ -90,24 +122,31 @@ def played(window: EmbeddedWindow, live: list[ChatMessage],
 class EmbeddedTest(FolderTest):
     """`EmbeddedWindow`, as the README shows it."""
 
-    def window(self, live: list[ChatMessage], policy: str = "digest", size: int = WINDOW,
+    def window(self, live: list[Given], policy: str = "digest", size: int = WINDOW,
                **more: Any) -> EmbeddedWindow:
         return EmbeddedWindow(live, policy, size, [BASH], **more)
 
     def test_every_policy_keeps_the_requests_within_the_window_and_whole(self) -> None:
-        """No result without its call, and a trace in which `check` finds nothing."""
+        """No result without its call, a trace in which `check` finds nothing; and in the other
+        form the same texts, the sides taking turns."""
         session = recorded()
         for policy in policy_names():
-            live: list[ChatMessage] = []
+            size = 60_000 if policy == "none" else WINDOW
+            live: list[list[Given]] = [session[:1], []]
             path = self.folder / f"{policy}.jsonl"
-            window = self.window(live, policy, 60_000 if policy == "none" else WINDOW, trace=path,
-                                 model=ScriptedModel([]))
+            chat = self.window(live[0], policy, size, trace=path, model=ScriptedModel([]))
+            blocks = EmbeddedWindow(live[1], policy, size, [AS_BLOCKS], provider="anthropic",
+                                    system=session[0]["content"], model=ScriptedModel([]))
             with self.subTest(policy):
-                for request in played(window, live, session):
-                    self.assertLessEqual(window.tokens, WINDOW if policy != "none" else 60_000)
+                for one, other in zip(played(chat, live[0], session[1:]),
+                                      played(blocks, live[1], as_blocks(session)), strict=True):
+                    self.assertLessEqual(chat.tokens, size)
+                    self.assertEqual(said(as_blocks(one)), said(other))
+                    self.assertEqual([{"user", "assistant"}] * (len(other) - 1), [
+                        {a["role"], b["role"]} for a, b in zip(other, other[1:])])
                     if policy not in ("naive", "keep_head"):
-                        self.assertEqual([], torn(request))
-                window.close()
+                        self.assertEqual([], [*torn(one), *torn(as_results(other))])
+                chat.close()
                 self.assertEqual([], list(check_file(str(path))))
 
     def test_random_sessions_are_whole_in_each_request_and_in_the_trace(self) -> None:
@@ -115,7 +154,7 @@ class EmbeddedTest(FolderTest):
         sent = 0
         for seed in range(30):
             case = random_case(seed)
-            path, live = self.folder / f"{seed}.jsonl", list[ChatMessage]()
+            path, live = self.folder / f"{seed}.jsonl", list[Given]()
             policy = policy_names()[seed % len(policy_names())]
             window = self.window(live, policy, 4 * case.window, trace=path, model=ScriptedModel([]))
             with self.subTest(seed=seed, policy=policy), suppress(ContextOverflowError):
@@ -135,13 +174,13 @@ class EmbeddedTest(FolderTest):
         assert code is not None
         replies = iter([asking("a"), asking("b", "read_result", handle=2),
                         {"role": "assistant", "content": "Done."}])
-        asked: list[list[ChatMessage]] = []
+        asked: list[list[Given]] = []
 
-        def ask(messages: list[ChatMessage], tools: list[dict[str, Any]]) -> tuple[Any, Any]:
+        def ask(messages: list[Given], tools: list[dict[str, Any]]) -> tuple[Any, Any]:
             asked.append(messages)
             return next(replies), {"prompt_tokens": 900, "completion_tokens": 9}
 
-        def run(made: dict[str, Any]) -> ChatMessage:
+        def run(made: dict[str, Any]) -> Given:
             return answering(made["id"], "what the tool says")
 
         (self.folder / "traces").mkdir()
@@ -151,9 +190,33 @@ class EmbeddedTest(FolderTest):
         self.assertIn("what the tool says", asked[2][4]["content"])
         self.assertEqual([], list(check_file(str(self.folder / "traces" / "mine.jsonl"))))
 
+    def test_blocks_that_were_not_changed_are_the_agents_own(self) -> None:
+        """Images, signed thinking, marks of the cache, a server's own tool."""
+        search = {"type": "web_search_20250305", "name": "web_search"}
+        thinking = {"type": "thinking", "thinking": "I look.", "signature": "c2ln"}
+        call = {"type": "tool_use", "id": "a", "name": "bash", "input": {"command": "ls"}}
+        image = {"type": "image", "source": {"type": "base64", "media_type": "image/png",
+                                             "data": "AAAA"}}
+        live = [{"role": "user", "content": "Look."},
+                {"role": "assistant", "content": [thinking, call]},
+                {"role": "user", "content": [
+                    {"type": "tool_result", "tool_use_id": "a", "content": [image],
+                     "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": "So?"}]}]
+        window = EmbeddedWindow(live, "digest", WINDOW, [search, AS_BLOCKS], provider="anthropic")
+        self.assertEqual(live, window.request())
+        self.assertEqual([search, AS_BLOCKS], window.tools[:2])
+        self.assertEqual({"name", "description", "input_schema"}, {*window.tools[2]})
+        made = {"type": "tool_use", "id": "b", "name": "read_result", "input": {"handle": 0}}
+        result = window.answer(made)
+        assert result is not None
+        self.assertEqual(("tool_result", "b"), (result["type"], result["tool_use_id"]))
+        before = window.tokens
+        window.reported({"input_tokens": before, "cache_read_input_tokens": 70})
+        self.assertEqual(before + 70, window.tokens)
+
     def test_what_is_sent_can_be_had_from_the_trace(self) -> None:
         """The rebuilt view of each step has the texts of its request."""
-        live: list[ChatMessage] = []
+        live: list[Given] = []
         path = self.folder / "t.jsonl"
         window = self.window(live, trace=path)
         sent = ["\n\n".join(message["content"] or "" for message in request)
@@ -275,6 +338,16 @@ class EmbeddedTest(FolderTest):
     def test_a_list_that_no_endpoint_would_take_is_refused_with_the_place(self) -> None:
         """The message, and what to do."""
         task = {"role": "user", "content": "Go."}
+        blocks = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "a", "name": "bash", "input": {}}]}]
+        result = {"type": "tool_result", "tool_use_id": "a", "content": "x"}
+        for content, says in (([result, result], r"messages\[2\]: a result of no open call"),
+                              ("so?", r"messages\[2\]: a call has no result before it"),
+                              ([{"type": "text", "text": "so?"}, result],
+                               r"messages\[2\]: a call has no result before it")):
+            with self.subTest(content), self.assertRaisesRegex(UsageError, says):
+                EmbeddedWindow([*blocks, {"role": "user", "content": content}], "digest", WINDOW,
+                               provider="anthropic").request()
         for messages, says in (
                 ([task, answering("a", "x")], r"messages\[1\]: a result of no open call"),
                 ([task, asking("a"), answering("a", "x"), answering("a", "x")],
@@ -312,7 +385,13 @@ class EmbeddedTest(FolderTest):
         self.assertEqual([], list(check_file(str(path))))
 
 
-def torn(request: Sequence[ChatMessage]) -> list[str]:
+def said(request: Sequence[Given]) -> list[str]:
+    """The texts of a request of blocks, those in one message joined."""
+    return ["\n\n".join(block.get("text") or block.get("content", "") for block in
+                        message["content"] if block["type"] != "tool_use") for message in request]
+
+
+def torn(request: Iterable[Given]) -> list[str]:
     """The ids of results without a call right before them, and of calls without a result."""
     found, waiting = list[str](), list[str]()
     for message in [*request, {"role": "user"}]:

@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mini_agent.columns import number_of
 from mini_agent.compression.means import Means
 from mini_agent.compression.policies import Policy, budget_of, find_policy, policy_names
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.store import MemoryShelf
 from mini_agent.compression.window import ContextWindow
 from mini_agent.embedded import EmbeddedWindow
+from mini_agent.embedded.forms import form_of
 from mini_agent.loop import Agent
 from mini_agent.messages import Message
 from mini_agent.models.anthropic import OFFICIAL, Messages
@@ -40,9 +40,6 @@ ORPHANS = {  # a result without its call, in a message with a field that no form
         "role": "tool", "tool_call_id": "c00000000", "content": "orphan"}]},
     "anthropic": {"messages": [{"role": "user", "colour": "red", "content": [
         {"type": "tool_result", "tool_use_id": "c00000000", "content": "orphan"}]}]}}
-READ = {"type": "function", "function": {
-    "name": "read", "description": "Reads a file.",
-    "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}}
 Judge = Callable[[str, dict[str, Any]], None]
 FORMS = {"openai": ChatCompletions(), "anthropic": Messages(OFFICIAL)}
 
@@ -113,9 +110,9 @@ def run(folder: Path, report: Report) -> None:
             send("orphans", form, body)
         made = {name: drive(find_policy(name), STEPS, partial(send, name))
                 for name in policy_names()}
-        made |= {f"{name}, embedded": embedded(name, partial(send, f"{name}, embedded"))
-                 for name in policy_names()
-                 if find_policy(name).ladder and not find_policy(name).breaks}
+        made |= {f"{name}, embedded": sum(
+            embedded(name, form, partial(send, f"{name}, embedded")) for form in FORMS) // 2
+            for name in policy_names() if find_policy(name).ladder and not find_policy(name).breaks}
         judge.stdin.close()
         report.expect(judge.wait() == 0, "the judges came to their end")
     told = json.loads(verdicts.read_text(encoding="utf-8"))
@@ -126,9 +123,8 @@ def run(folder: Path, report: Report) -> None:
         f"; not {name}" for name in silent))
     for name, requests in made.items():
         faults = told["faults"].get(name, [])
-        forms = 1 if name.endswith("embedded") else len(FORMS)
-        report.expect(requests == STEPS and told["seen"].get(name) == forms * requests
-                      and not faults, f"{name}: {requests} requests on {number_of(forms, 'form')}"
+        report.expect(requests == STEPS and told["seen"].get(name) == 2 * requests and not faults,
+                      f"{name}: {requests} requests on {len(FORMS)} forms"
                       + "".join(f"; {fault}" for fault in faults[:3]))
 
 
@@ -149,19 +145,30 @@ def drive(policy: Policy, steps: int, judge: Judge) -> int:
     return model.requests
 
 
-def embedded(policy: str, judge: Judge) -> int:
+def embedded(policy: str, form: str, judge: Judge) -> int:
     """A session in the loop of another agent, with results of 40 lines; the number of its
     requests."""
-    messages: list[dict[str, Any]] = [{"role": "system", "content": "You look things up."},
-                                      {"role": "user", "content": "Look up everything."}]
-    window = EmbeddedWindow(messages, policy, 2 * WINDOW, [READ], model=ScriptedModel([]))
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Look up everything."}]
+    tools = list(map(form_of(form).tool, ToolBox([Tool("read", 40)], Texts()).declarations()))
+    window = EmbeddedWindow(messages, policy, 2 * WINDOW, tools, provider=form,
+                            system="You look things up.", model=ScriptedModel([]))
     for step in range(STEPS):
-        judge("openai", {"messages": window.request(), "tools": window.tools})
-        calls = [{"id": f"{step:04}{number:05}", "type": "function", "function": {
-            "name": "read", "arguments": json.dumps({"path": f"{step}.py"})}}
+        judge(form, {"messages": window.request(), "tools": window.tools})
+        made = [(f"{step:04}{number:05}", "\n".join(
+            f"{step}:{line}: value {step * line}" for line in range(40)))
             for number in range((1, 2, 5)[step % 3])]
-        messages.append({"role": "assistant", "content": (None, f"Step {step}.")[step % 2],
-                         "tool_calls": calls})
-        messages += [{"role": "tool", "tool_call_id": made["id"], "content": "\n".join(
-            f"{step}:{line}: value {step * line}" for line in range(40))} for made in calls]
+        messages += _round(form, made)
     return STEPS
+
+
+def _round(form: str, made: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Calls by their ids, and what came of each, as an agent of that form keeps them."""
+    results = [form_of(form).result(*result) for result in made]
+    if form == "anthropic":
+        return [{"role": "assistant", "content": [
+            {"type": "tool_use", "id": call_id, "name": "read", "input": {"path": f"{call_id}.py"}}
+            for call_id, _ in made]}, {"role": "user", "content": results}]
+    return [{"role": "assistant", "content": None, "tool_calls": [
+        {"id": call_id, "type": "function", "function": {
+            "name": "read", "arguments": json.dumps({"path": f"{call_id}.py"})}}
+        for call_id, _ in made]}, *results]
