@@ -173,10 +173,10 @@ class Pinning(unittest.TestCase):
         self.assertEqual(made.pins.pins, (Pin(1, "the task"),))
 
     def test_a_mark_is_set_once(self) -> None:
-        """Also when a request is made again, or the session goes on."""
+        """Also when it stands there twice, a request is made again, or the session goes on."""
         records: list[Any] = []
         made = window(1_000, "rolling_summary", records=records)
-        history = head(f"<pin>{RULE}</pin> <pin kind='x'>y</pin>")
+        history = head(f"<pin>{RULE}</pin> <pin kind='x'>y</pin> " * 2)
         for step in range(3):
             made.before_model_call(history, step)
         self.assertEqual([(payload["by"], payload.get("refused"))
@@ -254,12 +254,13 @@ class Sessions(FolderTest):
                          r"together \(10 % of 900\); pin less, or give a larger window")
 
     def test_paths_are_protected_also_where_the_text_is_too_long_to_be_pinned(self) -> None:
-        """The text is refused with its numbers; the path costs nothing and is kept."""
+        """The text is refused with its numbers; the path costs nothing and is kept: first, so
+        that who is killed in between has it protected."""
         mark = f'<pin protect="config/**">{"word " * 80}</pin>'
         records = self.run_pinned([{"tool_calls": [{"name": "write_file", "arguments": {
             "path": "config/prod.yaml", "content": ""}}]}], task=f"Go. {mark}", threshold=900)
         self.assertEqual([("refused" in pin, pin["protect"]) for pin in payloads(records, "pin")],
-                         [(True, "config/**"), (False, "config/**")])
+                         [(False, "config/**"), (True, "config/**")])
         self.assertEqual(self.results(records)[0]["error"]["code"], "PROTECTED_PATH")
 
     def test_the_model_pins_and_ends_stages_with_tools(self) -> None:

@@ -1,13 +1,17 @@
-"""Milestone 3: why the ladder is taken, and how far down it is to lead.
+"""Milestone 3: why the ladder is taken, how far down it is to lead, and how far it has led.
 
 What is left out: the rungs (`policies.py`) and how they are climbed (`ladder.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from .policies import ALWAYS, Rung
+from .state import WindowState
+from .turn import GAINED, VAIN, Turn
 from .view import View
 
 
@@ -16,7 +20,8 @@ class Descent(NamedTuple):
 
     `over` and `target` are in tokens of the request: above `over` a rung is taken,
     and once it was it goes on down to `target`. `focus` is what a user who
-    compresses by hand wants to keep.
+    compresses by hand wants to keep. `rung`: the number of the one that is being asked,
+    where its name stands twice in the ladder.
     """
 
     step: int
@@ -24,6 +29,18 @@ class Descent(NamedTuple):
     over: int
     target: int
     focus: str = ""
+    rung: int | None = None
+
+    @property
+    def told_rung(self) -> dict[str, Any]:
+        """What a record says of the rung that is asked, beside its name."""
+        return {} if self.rung is None else {"rung": self.rung}
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The same and the trigger, where it is another than the threshold."""
+        trigger = {} if self.trigger == "threshold" else {"trigger": self.trigger}
+        return {**trigger, **self.told_rung}
 
     @property
     def once(self) -> bool:
@@ -49,3 +66,17 @@ class Progress:
         """A rung gained that was taken at so many tokens."""
         self.gained.add(number)
         self.level = max(self.level, tokens)
+
+    def take_up(self, trigger: str, state: WindowState, rungs: Sequence[Rung]) -> None:
+        """Go on behind the turns that a process took on this trigger before it was killed."""
+        names = [rung.strategy.name for rung in rungs]
+        for turn in state.taken:
+            number = turn.number(names, self.next)
+            if turn.trigger != trigger or number is None:
+                continue  # of another descent, or another policy was chosen since
+            self.next = number + 1
+            if turn.outcome == GAINED:
+                self.gain(number, 0 if rungs[number].trigger == ALWAYS else
+                          turn.drift.predict(turn.tokens + state.declared))
+            elif turn.outcome == VAIN:
+                self.in_vain[number] = state.view

@@ -22,8 +22,10 @@ from .overflow import protection
 from .policies import ALWAYS, Policy, Rung
 from .scene import Scene, Strategy
 from .share import UserShare
+from .skips import BREAKER
 from .state import WindowState
 from .summariser import Summariser
+from .turn import TAKEN_UP
 from .verify import Support
 from .view import Change, apply, to_payload
 
@@ -51,6 +53,8 @@ class Ladder:
         """Take this ladder, within this budget, from now on."""
         self.policy, self.budget = policy, budget
         self._stand, self._protection = tuple[Any, ...](), Protection()  # for what it was found
+        names = [rung.strategy.name for rung in policy.ladder]
+        self._twins = {name for name in names if names.count(name) > 1}
         own = [tokens_at(rung.trigger, budget.window, scale=budget.scale)
                for rung in policy.ladder if rung.trigger is not None and budget.window]
         self._lowest = min([budget.soft, *own])  # below it no rung is taken automatically
@@ -79,7 +83,7 @@ class Ladder:
         summariser has failed where the session would end without it.
         """
         if descent.trigger == "stage" and any(
-                old.trigger == "threshold" for old in self.state.taken):
+                turn.trigger == "threshold" for turn in self.state.taken):
             return  # the descent behind this one had begun
         so_far = self._begun(descent)
         again = True
@@ -104,6 +108,8 @@ class Ladder:
     def _asked(self, number: int, rung: Rung, descent: Descent, so_far: Progress) -> bool:
         """Ask a rung. Whether there is reason to go on: it gained, or may be asked again."""
         tokens, failures = self.tokens, self.state.breaker.failures
+        if rung.strategy.name in self._twins:
+            descent = descent._replace(rung=number)
         if self._ask(rung, descent):
             so_far.gain(number, 0 if rung.trigger == ALWAYS else tokens)
             return True
@@ -115,18 +121,9 @@ class Ladder:
     def _begun(self, descent: Descent) -> Progress:
         """Where to take up a descent that a killed process had begun; mostly at its beginning."""
         so_far = Progress()
-        if not self.state.taken or descent.trigger not in ("stage", "threshold"):
-            return so_far
-        rungs = self._rungs()
-        names = [rung.strategy.name for rung in rungs]
-        for old in self.state.taken:
-            if old.trigger != descent.trigger or old.strategy not in names:
-                continue
-            behind = so_far.next if old.strategy in names[so_far.next:] else 0
-            number = names.index(old.strategy, behind)
-            so_far.gain(number, 0 if rungs[number].trigger == ALWAYS else
-                        old.drift.predict(old.tokens + self.state.declared))
-            so_far.next = number + 1
+        if self.state.taken and descent.trigger in TAKEN_UP:
+            so_far.take_up(descent.trigger, self.state, self._rungs())
+            self._tell_open(descent)
         return so_far
 
     def _rungs(self) -> tuple[Rung, ...]:
@@ -198,7 +195,8 @@ class Ladder:
             raise LawError(2, f"the change does not fit: {error}", place=change.strategy) from error
         check(before, after, change, self.protection(), self.policy.breaks)
         self.state.fold(self._tracer.event("context_compression", **to_payload(
-            descent.step, descent.trigger, before, after, change)), (change, after))
+            descent.step, descent.trigger, before, after, change), **descent.told_rung),
+            (change, after))
 
     def _failed(self, descent: Descent, strategy: Strategy, error: MiniAgentError) -> None:
         """Why nothing came of a strategy; the summariser's third failure opens the breaker."""
@@ -206,19 +204,25 @@ class Ladder:
         if not strategy.asks_model or isinstance(error, LawError):
             self._skip(descent, strategy.name, reason, detail=str(error))
             return
-        breaker = self.state.breaker
-        was_open = breaker.open
-        self._skip(descent, strategy.name, reason, detail=str(error), failures=breaker.failures + 1)
-        if breaker.open and not was_open:
-            self._skip(descent, strategy.name, "breaker_open", failures=breaker.failures)
+        self._skip(descent, strategy.name, reason, detail=str(error),
+                   failures=self.state.breaker.failures + 1)
+        self._tell_open(descent)
+
+    def _tell_open(self, descent: Descent) -> None:
+        """Say once that the breaker is open; a process may have been killed before it could."""
+        if self.state.breaker.open and not self.state.breaker.told:
+            self._skip(descent, self.state.skips.last[0], BREAKER, always=True,
+                       failures=self.state.breaker.failures)
 
     def _skip(self, descent: Descent, name: str, reason: str, *, always: bool = False,
               **numbers: Any) -> None:
         """One record, where it is news or where a model call was spent on it."""
-        if always or self._summariser.asked or self.state.skips.is_news(name, reason, self.tokens):
+        asked = self._summariser.asked
+        if always or asked or self.state.skips.is_news(name, reason, self.tokens):
+            told = {} if reason == BREAKER else descent.told | ({"asked": True} if asked else {})
             self.record("compression_skipped", step=descent.step, strategy=name, reason=reason,
                         tokens=self.tokens, soft=self.budget.soft, hard=self.budget.hard,
-                        **numbers)
+                        **numbers, **told)
 
     def _scene(self, descent: Descent, rung: Rung) -> Scene:
         """What a strategy gets to see; its goal is in tokens of the view alone."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 MAX_FAILURES = 3   # in a row; then automatic summaries stop until somebody closes the breaker
+BREAKER = "breaker_open"  # the reason of the record that says so
 NEWS_GROWTH = 1.05  # a skip is news again when the view has grown by 5 %
 
 
@@ -59,9 +60,11 @@ class Skips:
 
 @dataclass
 class Breaker:
-    """Open after three failures of the summariser in a row: automatic summaries stop."""
+    """Open after three failures of the summariser in a row: automatic summaries stop. `told`:
+    a record says so."""
 
     failures: int = 0
+    told: bool = False
 
     @property
     def open(self) -> bool:
@@ -70,4 +73,4 @@ class Breaker:
 
     def close(self) -> None:
         """Close it, after a success or by hand."""
-        self.failures = 0
+        self.failures, self.told = 0, False

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from ..errors import TraceError
 from ..lint import malformed
@@ -22,20 +22,12 @@ from ..trace import Record
 from .drift import Drift
 from .pins import Pin, Pins
 from .scene import Stage
-from .skips import Breaker, Skips
+from .skips import BREAKER, Breaker, Skips
+from .turn import GAINED, Turn, in_vain
 from .view import Change, Entry, View, apply, first_touched, from_payload, inverse
 
 Watch = Callable[[View, Change, View], None]
 UNDOABLE = 20  # changes that can be taken back; an older one is not worth its memory
-
-
-class Gained(NamedTuple):
-    """A rung gained: on which trigger, and from how many tokens of the view."""
-
-    strategy: str
-    trigger: str
-    tokens: int
-    drift: Drift
 
 
 class WindowState:
@@ -48,8 +40,8 @@ class WindowState:
     `resting` is the size in tokens, of the view alone, that an undo went back to.
     `declared` are the tokens of the tool declarations, `times_summarised` counts changes
     that made a summary.
-    `taken` are the rungs that gained since the last model call or message, so that a
-    ladder that was cut off is taken on from there.
+    `taken` are the rungs that gained since the last model call or message, and those that came
+    to nothing with this view, so that a ladder that was cut off is taken on from there.
     `watch` is shown each change, with the views before and behind it.
     """
 
@@ -64,7 +56,7 @@ class WindowState:
         self.step = 0
         self.asked = self.answered = 0
         self.pins = Pins((), texts)
-        self.marks: set[tuple[int, str, str]] = set()  # pins seen, the refused ones too
+        self.marks: set[Pin] = set()  # pins seen, the refused ones too
         self.stages: tuple[Stage, ...] = ()
         self.at_boundary = False                       # a stage has ended since the last call
         self.breaker, self.skips = Breaker(), Skips()
@@ -72,7 +64,7 @@ class WindowState:
         self.undoable: deque[tuple[int, Change]] = deque(maxlen=UNDOABLE)
         self.resting = 0
         self.times_summarised = 0
-        self.taken: tuple[Gained, ...] = ()
+        self.taken: tuple[Turn, ...] = ()
         self.applied = False                    # whether the last proposal was applied
         self.summaries: list[dict[str, Any]] = []  # what the model wrote for applied ones
         self.declared = 0
@@ -149,8 +141,10 @@ class WindowState:
     def _compressed(self, payload: dict[str, Any], seq: int, change: Change,
                     after: View) -> None:
         back = inverse(self.view, change)
-        self.taken += (Gained(change.strategy, payload["trigger"], self.view.tokens, self.drift),)
+        turn = Turn(change.strategy, payload["trigger"], payload.get("rung"), GAINED,
+                    self.view.tokens, self.drift)
         self._become(change, after)
+        self.taken += (turn,)
         self.undoable.append((seq, back))
         self.applied = True
         self.resting = 0
@@ -161,7 +155,11 @@ class WindowState:
     def _on_compression_skipped(self, payload: dict[str, Any], _: int) -> None:
         self.skips.remember(payload["strategy"], payload["reason"], payload["tokens"])
         self.breaker.failures = payload.get("failures", self.breaker.failures)
+        self.breaker.told |= payload["reason"] == BREAKER
         self.applied = False
+        if payload.get("asked"):
+            self.skips.asked()
+        self.taken += in_vain(payload, self.breaker.open)
 
     def _on_model_summarize(self, payload: dict[str, Any], _: int) -> None:
         if self.applied:
@@ -182,11 +180,12 @@ class WindowState:
             self.drift = self.drift.changed()
         in_place = len(after) == len(self.view)
         self.view = after
+        self.taken = tuple(turn for turn in self.taken if turn.outcome == GAINED)
         self.skips.changed(change.strategy, self.drift.predict(self.tokens), in_place)
 
     def _on_pin(self, payload: dict[str, Any], _: int) -> None:
         pin = Pin(payload["index"], payload["text"], payload["kind"], payload["protect"])
-        self.marks.add((pin.index, pin.text, pin.kind))
+        self.marks.add(pin)
         if not payload.get("refused") and pin not in self.pins.pins:
             self.pins = replace(self.pins, pins=(*self.pins.pins, pin))
         if "entries" in payload:  # its message was compressed already: it is put back

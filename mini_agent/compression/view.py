@@ -186,7 +186,7 @@ def untouched_behind(before: View, after: View, change: Change) -> int:
 
 
 _FIXED = ("step", "strategy", "before_messages", "after_messages", "before_tokens",
-          "after_tokens", "affected_indexes", "trigger", "prefix_kept", "entries")
+          "after_tokens", "affected_indexes", "trigger", "prefix_kept", "entries", "rung")
 
 
 def to_payload(step: int, trigger: str, before: View, after: View, change: Change,

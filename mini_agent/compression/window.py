@@ -196,13 +196,13 @@ class ContextWindow:
         """Set a pin: "" or why it was refused. `by` says who asks: mark, tool or user.
 
         Without a text it is of the whole message. Set or refused, it is one record; of
-        one that is refused, the paths are protected all the same.
+        one that is refused, the paths are protected all the same, and first.
         """
         pin = whole(pin, self.state)
         refused = wrong or pin_refusal(pin, self.state, self.budget.window)
-        self._ladder.record("pin", **record_of(pin, step, by, refused, self.state))
-        if refused and pin.protect and pin.text:
+        if refused and pin.protect and pin.text and replace(pin, text="") not in self.state.marks:
             self.pin(replace(pin, text=""), step, by)
+        self._ladder.record("pin", **record_of(pin, step, by, refused, self.state))
         return refused
 
     def protection(self) -> Protection:

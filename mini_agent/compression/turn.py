@@ -1,0 +1,54 @@
+"""Milestone 3: what came of a rung of the ladder that was asked.
+
+A window keeps these turns until it has sent its request: if its process is killed in
+between, whoever resumes goes on behind them (`descent.py`) as if nothing had been. What is
+left out: outcomes that are no news, which no record tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .drift import Drift
+from .skips import BREAKER
+
+GAINED, VAIN, AGAIN = "gained", "vain", "again"  # what can come of asking a rung
+TAKEN_UP = "stage", "threshold"  # the triggers of a descent that is taken on from where it was
+
+
+class Turn(NamedTuple):
+    """A rung was asked, on which trigger, and what came of it: it gained, from so many tokens
+    of the view; it could do nothing with the view; or that, and it may be asked again.
+
+    `rung` is its number in the ladder, None where its name says which it was.
+    """
+
+    strategy: str
+    trigger: str
+    rung: int | None
+    outcome: str
+    tokens: int = 0
+    drift: Drift = Drift()
+
+    def number(self, names: Sequence[str], behind: int) -> int | None:
+        """Which rung it was, by the strategies of all of them, None for none; where an older
+        trace does not say it, the next of its name `behind` that number, or the first."""
+        named = [number for number, name in enumerate(names) if name == self.strategy]
+        if self.rung in named:
+            return self.rung
+        return next((number for number in named if number >= behind), next(iter(named), None))
+
+
+def in_vain(payload: Mapping[str, Any], is_open: bool) -> tuple[Turn, ...]:
+    """The turn that a `compression_skipped` tells of; `is_open`: the breaker, behind it.
+
+    None where the next time may be another: an interrupt, a full disk. A summariser that
+    failed over the hard limit is asked again until the breaker opens.
+    """
+    trigger, failed = payload.get("trigger", "threshold"), "failures" in payload
+    if (trigger not in TAKEN_UP or payload["reason"] == BREAKER
+            or payload["reason"] == "failed" and not failed):
+        return ()
+    again = failed and not is_open and payload["tokens"] > payload["hard"]
+    return (Turn(payload["strategy"], trigger, payload.get("rung"), AGAIN if again else VAIN),)
