@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from .attempt import GAINED, VAIN, Attempt
 from .policies import ALWAYS, Rung
 from .state import WindowState
-from .turn import GAINED, VAIN, Turn
 from .view import View
 
 
@@ -68,15 +68,15 @@ class Progress:
         self.level = max(self.level, tokens)
 
     def take_up(self, trigger: str, state: WindowState, rungs: Sequence[Rung]) -> None:
-        """Go on behind the turns that a process took on this trigger before it was killed."""
+        """Go on behind the attempts that a process took on this trigger before it was killed."""
         names = [rung.strategy.name for rung in rungs]
-        for turn in state.taken:
-            number = turn.number(names, self.next)
-            if turn.trigger != trigger or number is None:
+        for attempt in state.taken:
+            number = attempt.number(names, self.next)
+            if attempt.trigger != trigger or number is None:
                 continue  # of another descent, or another policy was chosen since
             self.next = number + 1
-            if turn.outcome == GAINED:
+            if attempt.outcome == GAINED:
                 self.gain(number, 0 if rungs[number].trigger == ALWAYS else
-                          turn.drift.predict(turn.tokens + state.declared))
-            elif turn.outcome == VAIN:
+                          attempt.drift.predict(attempt.tokens + state.declared))
+            elif attempt.outcome == VAIN:
                 self.in_vain[number] = state.view

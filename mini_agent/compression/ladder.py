@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import LawError, MiniAgentError, SummaryRefused, TraceError
+from .attempt import TAKEN_UP
 from .budget import Budget, tokens_at
 from .descent import Descent, Progress
 from .index import HistoryIndex
@@ -25,7 +26,6 @@ from .share import UserShare
 from .skips import BREAKER
 from .state import WindowState
 from .summariser import Summariser
-from .turn import TAKEN_UP
 from .verify import Support
 from .view import Change, apply, to_payload
 
@@ -83,7 +83,7 @@ class Ladder:
         summariser has failed where the session would end without it.
         """
         if descent.trigger == "stage" and any(
-                turn.trigger == "threshold" for turn in self.state.taken):
+                attempt.trigger == "threshold" for attempt in self.state.taken):
             return  # the descent behind this one had begun
         so_far = self._begun(descent)
         again = True

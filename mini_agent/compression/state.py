@@ -19,11 +19,11 @@ from ..messages import Message, open_calls
 from ..texts import Texts
 from ..tokens import Estimator
 from ..trace import Record
+from .attempt import GAINED, Attempt, in_vain
 from .drift import Drift
 from .pins import Pin, Pins
 from .scene import Stage
 from .skips import BREAKER, Breaker, Skips
-from .turn import GAINED, Turn, in_vain
 from .view import Change, Entry, View, apply, first_touched, from_payload, inverse
 
 Watch = Callable[[View, Change, View], None]
@@ -64,7 +64,7 @@ class WindowState:
         self.undoable: deque[tuple[int, Change]] = deque(maxlen=UNDOABLE)
         self.resting = 0
         self.times_summarised = 0
-        self.taken: tuple[Turn, ...] = ()
+        self.taken: tuple[Attempt, ...] = ()
         self.applied = False                    # whether the last proposal was applied
         self.summaries: list[dict[str, Any]] = []  # what the model wrote for applied ones
         self.declared = 0
@@ -141,10 +141,10 @@ class WindowState:
     def _compressed(self, payload: dict[str, Any], seq: int, change: Change,
                     after: View) -> None:
         back = inverse(self.view, change)
-        turn = Turn(change.strategy, payload["trigger"], payload.get("rung"), GAINED,
-                    self.view.tokens, self.drift)
+        gained = Attempt(change.strategy, payload["trigger"], payload.get("rung"), GAINED,
+                         self.view.tokens, self.drift)
         self._become(change, after)
-        self.taken += (turn,)
+        self.taken += (gained,)
         self.undoable.append((seq, back))
         self.applied = True
         self.resting = 0
@@ -180,7 +180,7 @@ class WindowState:
             self.drift = self.drift.changed()
         in_place = len(after) == len(self.view)
         self.view = after
-        self.taken = tuple(turn for turn in self.taken if turn.outcome == GAINED)
+        self.taken = tuple(attempt for attempt in self.taken if attempt.outcome == GAINED)
         self.skips.changed(change.strategy, self.drift.predict(self.tokens), in_place)
 
     def _on_pin(self, payload: dict[str, Any], _: int) -> None:

@@ -1,6 +1,6 @@
 """Milestone 3: what came of a rung of the ladder that was asked.
 
-A window keeps these turns until it has sent its request: if its process is killed in
+A window keeps these attempts until it has sent its request: if its process is killed in
 between, whoever resumes goes on behind them (`descent.py`) as if nothing had been. What is
 left out: outcomes that are no news, which no record tells.
 """
@@ -17,7 +17,7 @@ GAINED, VAIN, AGAIN = "gained", "vain", "again"  # what can come of asking a run
 TAKEN_UP = "stage", "threshold"  # the triggers of a descent that is taken on from where it was
 
 
-class Turn(NamedTuple):
+class Attempt(NamedTuple):
     """A rung was asked, on which trigger, and what came of it: it gained, from so many tokens
     of the view; it could do nothing with the view; or that, and it may be asked again.
 
@@ -40,8 +40,8 @@ class Turn(NamedTuple):
         return next((number for number in named if number >= behind), next(iter(named), None))
 
 
-def in_vain(payload: Mapping[str, Any], is_open: bool) -> tuple[Turn, ...]:
-    """The turn that a `compression_skipped` tells of; `is_open`: the breaker, behind it.
+def in_vain(payload: Mapping[str, Any], is_open: bool) -> tuple[Attempt, ...]:
+    """The attempt that a `compression_skipped` tells of; `is_open`: the breaker, behind it.
 
     None where the next time may be another: an interrupt, a full disk. A summariser that
     failed over the hard limit is asked again until the breaker opens.
@@ -51,4 +51,4 @@ def in_vain(payload: Mapping[str, Any], is_open: bool) -> tuple[Turn, ...]:
             or payload["reason"] == "failed" and not failed):
         return ()
     again = failed and not is_open and payload["tokens"] > payload["hard"]
-    return (Turn(payload["strategy"], trigger, payload.get("rung"), AGAIN if again else VAIN),)
+    return (Attempt(payload["strategy"], trigger, payload.get("rung"), AGAIN if again else VAIN),)
