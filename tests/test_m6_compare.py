@@ -22,6 +22,7 @@ from mini_agent.errors import LawError, UsageError
 from mini_agent.lab import compare as compare_module, pagesize, processes, run_compare
 from mini_agent.lab.bounds import FAILURES, Bounds
 from mini_agent.lab.measures import KEYS
+from mini_agent.lab.page.table import COLUMNS, SUMMARY_COLUMNS
 from mini_agent.lab.progress import ProgressLine
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.sources import find_sources, shard
@@ -33,6 +34,30 @@ CALL = ("compare", SAMPLES, "--policy", "published,whole_rounds", "--window", "1
 ONE_FILE = ("compare", SAMPLES / "lesson.jsonl", "--policy", "published,none,clip,naive",
             "--window", "1200,2k")
 QUICK = ("compare", SAMPLES, "--policy", "none", "--no-evidence", "--window", "2k")
+
+
+def printed_rows(text):
+    """{head: cell} of each row of the tables for people."""
+    rows, heads = [], []
+    for told in text.splitlines():
+        cells = re.split(r" {2,}", told.strip())
+        if cells[0].startswith("window ") and len(cells) > 2:
+            heads = ["policy", *cells[1:]]
+        elif heads and len(cells) in (len(heads), len(heads) - 1):  # no compressions
+            rows.append(dict(zip(heads, cells)))
+        else:
+            heads = []
+    return rows
+
+
+def page_rows(page):
+    """The same of the tables of a page."""
+    rows = []
+    for table in re.findall(r"<table.*?</table>", page, re.DOTALL):
+        heads = re.findall(r"<th [^>]*>([^<]*)", table)
+        for row in re.findall(r"<tr>(<td.*?)</tr>", table, re.DOTALL):
+            rows.append(dict(zip(heads, re.findall(r"<td[^>]*>([^<]*?)(?: <span.*?)?</td>", row))))
+    return rows
 
 
 class OutputTest(unittest.TestCase):
@@ -61,6 +86,33 @@ class OutputTest(unittest.TestCase):
             self.assertEqual(" ".join(f"{name}={times}" for name, times in
                                       row["compressions"].items()), line["compressions"])
             self.assertEqual(f'"a b"={row["facts"]["a b"]}', line["facts"])
+
+    def test_the_terminal_the_page_json_and_csv_have_the_same_numbers(self):
+        """Of one session and of the means of several: what is printed is what a script gets."""
+        page = Path(self.enterContext(tempfile.TemporaryDirectory())) / "page.html"
+        for call, heads in ((ONE_FILE, COLUMNS), (CALL, SUMMARY_COLUMNS)):
+            call = (*call, "--price", "3,0.3,15")
+            data = json.loads(mini_agent(*call, "--json", "--verdict")[1])
+            self.assertEqual(data["rows"], json.loads(mini_agent(*call, "--json")[1]))
+            self.assertEqual([str(row["bill"]) for row in data["rows"]], [
+                row["bill"] for row in csv.DictReader(io.StringIO(mini_agent(*call, "--csv")[1]))])
+            printed = printed_rows(mini_agent(*call, "--html", page)[1])
+            rows = [row for row in data["means" if heads is SUMMARY_COLUMNS else "rows"]
+                    if row.get("sessions", 1)]
+            self.assertEqual(len(rows), len(printed))
+            keys = [(key, head) for key, head, *_ in heads
+                    if key not in ("interval", "compressions", "facts")]
+            for row, cells in zip(rows, printed):
+                for key, head in keys:
+                    digits = cells[head].lstrip("+").removesuffix(" %")
+                    value = row[key] * 100 if cells[head].endswith(" %") else row[key]
+                    self.assertEqual(cells[head].lstrip("+"), str(value) if isinstance(
+                        value, str | int) else f"{value:.{len(digits.partition('.')[2])}f}" + (
+                            " %" * cells[head].endswith(" %")), (row["policy"], key))
+            for key, head in keys:
+                shown = [cells[head] for cells in page_rows(page.read_text(encoding="utf-8"))
+                         if set(cells) >= {head for _, head in keys}]
+                self.assertEqual([cells[head] for cells in printed], shown, head)
 
     def test_one_session_is_a_table_a_window(self):
         """Each policy with its figures, and where each fact is."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unittest
 from typing import Any
 
+from mini_agent.lab.printing import advice_of
 from mini_agent.lab.verdict import UNMEASURED, Verdict, verdicts
 from tests.labs import SAMPLES, mini_agent
 
@@ -98,15 +100,15 @@ class VerdictTest(unittest.TestCase):
         for count, said in ((5, "5 sessions"), (4, "only 4 sessions"), (1, "only 1 session")):
             few, = verdicts((), [row("a", None, .5, **means | {"sessions": count})], set())
             self.assertEqual((f"Window 900, {said}", "Too little is used again to measure what is "
-                              "lost."), (few.where, few.said()))
-        self.assertEqual("Window 900, 8 sessions", found.where)
+                              "lost."), (str(few.where), few.said()))
+        self.assertEqual("Window 900, 8 sessions", str(found.where))
         self.assertEqual("Take a: it keeps the most of what is used again, far recall 0.900 (0.800 "
                          "to 0.950), 0.900 in context, at a cost of 0.50.", found.said())
         self.assertEqual(
             ("Window 999", "no session is long enough for its evidence to count; "
-             "try a smaller window."), (empty.where, empty.said()))
+             "try a smaller window."), (str(empty.where), empty.said()))
         self.assertEqual(("Window 1000, 8 sessions", UNMEASURED),
-                         (unmeasured.where, unmeasured.said()))
+                         (str(unmeasured.where), unmeasured.said()))
 
     def test_of_many_sessions_too_only_what_may_ship_is_advised(self) -> None:
         """No bound, no part of ours, nothing that breaks a law by its account or as measured."""
@@ -131,6 +133,49 @@ class VerdictTest(unittest.TestCase):
             self.assertIn(f"Session by session its far recall differs from that of *b* by {said} "
                           "It keeps the least in *<b>*, 0.500. The cheapest",
                           found.said("*{}*".format))
+
+    def test_a_script_gets_what_the_sentences_say(self) -> None:
+        """Who is taken, the difference and its interval, the worst session; None for what is not
+        said."""
+        def means(each: list[float | None], **more: Any) -> dict[str, Any]:
+            return {"sessions": 4, "low": .8, "high": .95, "over_share": 0, "each": each,
+                    "over_steps": 0, "worst_session": "<b>", **more}
+        many, = verdicts((), [row("a", .9, .5, **means([.9, .8, .95, .5])), row(
+            "b", .8, .6, **means([.8, .7, .9, None])), row("c", .7, .3, **means([.1] * 4))], set())
+        told = advice_of(many)
+        difference = told.pop("difference")
+        assert difference is not None
+        self.assertAlmostEqual(.0833, difference.pop("mean"), 4)
+        self.assertEqual({"policy": "b", "low": .05, "high": .1, "higher": 3, "lower": 0,
+                          "sessions": 3, "may_be_chance": False}, difference)
+        self.assertEqual({"window": 900, "session": "", "sessions": 4, "take": "a", "most": "a",
+                          "cheapest": "c", "smallest": None, "over_steps": 0, "said": many.said(),
+                          "worst": {"session": "<b>", "far_recall": .5}}, told)
+        one = advice_of(advised(row("a", None, .5)))
+        self.assertEqual(("s", 1, "a", [None] * 6), (
+            one["session"], one["sessions"], one["smallest"],
+            [one[key] for key in ("take", "most", "cheapest", "difference", "worst",
+                                  "over_steps")]))
+
+    def test_with_verdict_the_json_is_an_object_with_the_rows_as_ever(self) -> None:
+        """And the means that are printed, and the verdicts; without --json it is wrong use."""
+        call = "compare", SAMPLES, "--policy", "clip,published", "--window", "1500,2k"
+        data = json.loads(mini_agent(*call, "--json", "--verdict")[1])
+        self.assertEqual(["estimator", "rows", "means", "verdicts"], list(data))
+        self.assertEqual(json.loads(mini_agent(*call, "--json")[1]), data["rows"])
+        self.assertEqual([(window, policy) for window in (1500, 2000)
+                          for policy in ("none", "clip", "published")],
+                         [(row["window"], row["policy"]) for row in data["means"]])
+        printed = " ".join(mini_agent(*call)[1].split())
+        for found in data["verdicts"]:
+            self.assertIn(f"Window {found['window']}, only {found['sessions']} session", printed)
+            self.assertIn(found["said"], printed)
+        alone = json.loads(mini_agent("compare", SAMPLES / "lesson.jsonl", *call[2:], "--json",
+                                      "--verdict")[1])
+        self.assertEqual(([], ["lesson.jsonl"] * 2), (
+            alone["means"], [found["session"] for found in alone["verdicts"]]))
+        status, out, err = mini_agent(*call, "--verdict")
+        self.assertEqual((2, "", 1), (status, out, err.count("\n")))
 
     def test_one_that_nothing_else_comes_up_to_is_held_against_what_may_not_be_taken(self) -> None:
         """A policy in use that does not fit is what its user compares with; a bound is none."""

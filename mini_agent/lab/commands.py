@@ -49,6 +49,8 @@ def _add_compare(commands: Any) -> None:
                         help="run task files in a copy of it, with commands if the file is named "
                         "(default: in an empty folder, without commands)")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    parser.add_argument("--verdict", action="store_true", help="with --json: print an object with "
+                        "the rows, the means of many sessions, and the verdicts")
     parser.add_argument("--csv", action="store_true", help="print the rows as CSV")
     add_plain(parser)
     parser.add_argument("--html", metavar="PAGE", help="write a page of one file "

@@ -11,29 +11,24 @@ import argparse
 import os
 import shlex
 import time
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from ..columns import WIDTH, columns_of, hung, number_of, write_rows
+from ..columns import number_of, write_rows
 from ..compression.budget import windows_of
 from ..compression.policies import policy_names
 from ..disk import read_file, write_file
 from ..errors import DONE, FAILED, INTERRUPTED, WRONG_USE, UsageError
-from ..hostile import clean, escaped
+from ..hostile import clean
 from .bounds import Bounds
 from .compare import Plan, compare
 from .pagedata import grid, page_data
+from .printing import print_results
 from .progress import ProgressLine
 from .results import Result, Unread
-from .rows import MeanRow
 from .shares import merge_shares, share_text
 from .sources import find_sources, shard
-from .summary import MIN_CALLS, summarise
-from .tables import (
-    as_csv, as_json, fact_lines, missed_lines, session_table, summary_table, with_missed)
-from .verdict import verdicts
 
 
 class Compared(NamedTuple):
@@ -49,6 +44,9 @@ class Compared(NamedTuple):
 def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     """Exit status 0, 1 (a bound is broken), 2 (a file could not be read) or 130."""
     bounds = _bounds(options)
+    if options.verdict and not options.json:
+        raise UsageError("for people the verdict is printed in any case", place="--verdict",
+                         remedy="give it together with --json")
     done = Compared(*merge_shares(options.merge)) if options.merge else (
         _compared(options, bounds, err))
     bounds.check(done.plan.facts, done.plan.evidence)  # of shares this is known only now
@@ -74,7 +72,7 @@ def _report(options: argparse.Namespace, bounds: Bounds, done: Compared, out: Te
             return WRONG_USE
         raise UsageError("there is no session in it", place=" ".join(done.paths),
                          remedy="name a recorded session or a folder of them")
-    _print(options, done.plan, good, out)
+    print_results(options, done.plan, good, out)
     if options.html:
         _write_page(Path(options.html), done.paths, done.plan, good, err)
     broken = list(bounds.broken([row for result in good for row in result["rows"]],
@@ -163,57 +161,6 @@ def _tell_faults(results: Sequence[Result | Unread], err: TextIO) -> bool:
             skipped = "" if result["asked"] else "left out: "
             write_rows([f"mini-agent: {skipped}{result['error']}"], err)
     return any("error" in result and result["asked"] for result in results)
-
-
-def _print(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
-           out: TextIO) -> None:
-    rows = [row for result in results for row in result["rows"]]
-    if options.json:
-        out.write(as_json(rows if options.evidence is None else [
-            row for result in results
-            for row in with_missed(result, plan.policies, options.evidence)]))
-    elif options.csv:
-        out.write(as_csv(rows))
-    else:
-        _print_tables(options, plan, results, out)
-
-
-def _print_tables(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
-                  out: TextIO) -> None:
-    """For people: a table for each session, or one of means, and the verdicts on it."""
-    columns = columns_of(out, options.plain)
-    write = partial(write_rows, stream=out, plain=options.plain)
-    summary = summarise(results) if len(results) > 1 else []
-    if not any(row["sessions"] for row in summary):
-        summary = []  # none has enough for a mean
-    if summary:
-        write(_means(results, plan, summary, columns))
-    else:
-        for number, result in enumerate(results):
-            if number > 0:
-                out.write("\n")
-            write(session_table(result, columns))
-    rows = [row for result in results for row in result["rows"]]
-    unsound = {name for result in results for name in result["breaks"]}
-    for found in verdicts(rows, summary, unsound):
-        out.write("\n")
-        write(hung(escaped(f"{found.where}: {found.said()}"), columns or WIDTH, 0))
-    if options.evidence is not None:
-        write(missed_lines(results, options.evidence))
-
-
-def _means(results: Sequence[Result], plan: Plan, summary: Sequence[MeanRow],
-           columns: int | None) -> Iterator[str]:
-    """The lines about many sessions."""
-    yield f"{number_of(len(results), 'session')}, estimator {plan.estimator}"
-    yield ("(at a window those count that outgrow it and have "
-           f"{number_of(MIN_CALLS, 'call')} or more)")
-    for result in results:
-        if result["unreadable"]:
-            yield (f"  note: {result['session']}: {number_of(result['unreadable'], 'line')} "
-                   "could not be read")
-    yield from summary_table(summary, columns)
-    yield from fact_lines(results)
 
 
 def _write_page(path: Path, paths: Sequence[str], plan: Plan, results: Sequence[Result],

@@ -19,6 +19,7 @@ from .results import Result
 from .rows import AnyRow, MeanRow, TrialRow
 
 Some = TypeVar("Some", TrialRow, MeanRow)
+FORMS = {"bill": ".4f", "prefix_breaks": ".1f", "summary_price": "+.2f"}  # others: 3 decimals
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would run
 
 
@@ -52,6 +53,10 @@ def _flat(value: Any) -> Any:
 
 _HEAD = ("policy", "far", "in context", "recall", "fresh", "lines", "reach", "cost", "bill",
          "summary", "peak", "sent", "over", "breaks", "laws", "compressions")
+_CELLS = (  # the keys of these columns but the last
+    "policy", "far_recall", "far_in_context", "recall", "fresh", "lines", "reach", "cost", "bill",
+    "summary_tokens", "peak_tokens", "sent_tokens", "over_window_steps", "prefix_breaks",
+    "law_breaks")
 _WEIGHTS = ("policy", "far", "in context", "cost", "bill", "summary", "over", "laws", "breaks",
             "peak", "reach", "recall", "fresh", "lines", "sent", "compressions")
 
@@ -98,21 +103,15 @@ def _left_out(table: Table) -> Iterator[str]:
 
 
 def _cells(row: TrialRow) -> tuple[str, ...]:
-    shares = map(_share, (row["far_recall"], row["far_in_context"], row["recall"], row["fresh"],
-                          row["lines"], row["reach"], row["cost"]))
     done = " ".join(f"{name}={times}" for name, times in row["compressions"].items())
-    return (row["policy"], *shares, _bill(row), str(row["summary_tokens"]),
-            str(row["peak_tokens"]), str(row["sent_tokens"]), str(row["over_window_steps"]),
-            "-" if row["prefix_breaks"] is None else f"{row['prefix_breaks']:.1f}",
-            str(row["law_breaks"]), done)
+    return (*(shown(key, row.get(key)) for key in _CELLS), done)
 
 
-def _bill(row: AnyRow) -> str:
-    return "-" if row["bill"] is None else f"{row['bill']:.4f}"
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+def shown(key: str, value: object) -> str:
+    """The value of a column as people see it, in the terminal and on the page."""
+    if not isinstance(value, float):
+        return "-" if value is None else str(value)
+    return f"{100 * value:.0f} %" if key == "over_share" else f"{value:{FORMS.get(key, '.3f')}}"
 
 
 def _facts(rows: Sequence[TrialRow], never_said: bool = True) -> Iterator[str]:
@@ -141,6 +140,9 @@ def fact_lines(results: Sequence[Result]) -> Iterator[str]:
 
 _SUMMARY_HEAD = ("policy", "sessions", "far", "interval", "in context", "worst tenth", "recall",
                  "fresh", "lines", "reach", "cost", "bill", "summaries", "breaks", "over", "laws")
+_SUMMARY_CELLS = (  # the keys of these columns but the interval
+    "policy", "sessions", "far_recall", "far_in_context", "worst_tenth", "recall", "fresh",
+    "lines", "reach", "cost", "bill", "summary_price", "prefix_breaks", "over_share", "law_breaks")
 _SUMMARY_WEIGHTS = ("policy", "far", "in context", "cost", "bill", "summaries", "over", "laws",
                     "breaks",
                     "interval", "sessions", "worst tenth", "reach", "recall", "fresh", "lines")
@@ -159,13 +161,8 @@ def summary_table(summary: Sequence[MeanRow], columns: int | None = None) -> Ite
 
 def _summary_cells(row: MeanRow) -> tuple[str, ...]:
     between = "-" if row["low"] is None else f"{row['low']:.3f}-{row['high']:.3f}"
-    return (row["policy"], str(row["sessions"]), _share(row["far_recall"]), between,
-            *map(_share, (row["far_in_context"], row["worst_tenth"], row["recall"], row["fresh"],
-                          row["lines"], row["reach"], row["cost"])),
-            _bill(row), "-" if row["summary_price"] is None else f"+{row['summary_price']:.2f}",
-            "-" if row["prefix_breaks"] is None else f"{row['prefix_breaks']:.1f}",
-            "-" if row["over_share"] is None else f"{100 * row['over_share']:.0f} %",
-            str(row["law_breaks"]) if row["sessions"] else "-")
+    told = [shown(key, row.get(key)) for key in _SUMMARY_CELLS]
+    return (*told[:3], between, *told[3:])
 
 
 def missed_lines(results: Sequence[Result], limit: int) -> Iterator[str]:

@@ -19,11 +19,11 @@ from .extremes import EXTREMES
 from .rows import AnyRow, MeanRow, Measure, TrialRow
 from .summary import interval
 from .variants import VARIANTS
+from .verdictform import Difference, Place
 
 BOUNDS = ("none", *EXTREMES)  # they stand in the table as bounds, not as advice
 NEARLY = .02       # of far recall, and of that in context: two that differ less are close
 NO_STEP = .005     # of the steps of many sessions: the table says 0 % of less
-FEW = 5            # sessions: their mean is said to be one of a few
 UNMEASURED = "What is lost was not measured: nothing is used again, or --no-evidence was given."
 TOO_LITTLE = "Too little is used again to measure what is lost."
 
@@ -38,7 +38,7 @@ class Verdict:
     `instead` says why.
     """
 
-    where: str
+    where: Place
     so: str = ""
     take: AnyRow | None = None
     most: AnyRow | None = None
@@ -61,35 +61,53 @@ class Verdict:
             nearly = "" if take is most else "nearly "
             yield (f"Take {named(take['policy'])}: it keeps {nearly}the most of what is used "
                    f"again, {_numbers(take)}.")
-            yield from _session_by_session(take, self.next, named)
+            yield from self._session_by_session(take, named)
         if most is not None and most is not take:
             yield f"Most is kept by {named(most['policy'])}: {_numbers(most)}."
         if cheapest is not None and cheapest is not take:
             yield f"The cheapest is {named(cheapest['policy'])}: {_numbers(cheapest)}."
 
+    def _session_by_session(self, take: AnyRow, named: Callable[[str], str]) -> Iterator[str]:
+        """Of many sessions: how sure it is that one keeps more than the other,
+        and where it keeps the least."""
+        if "each" not in take:
+            return
+        if (found := self.difference) is not None:
+            chance = ", which may be chance" if found.may_be_chance else ""
+            yield (f"Session by session its far recall differs from that of "
+                   f"{named(found.policy)} by {found.mean:+.3f} ({found.low:+.3f} to "
+                   f"{found.high:+.3f}), higher in {found.higher} of {found.sessions} and lower "
+                   f"in {found.lower}{chance}.")
+        if over := take["over_steps"]:
+            yield (f"In {number_of(over, 'step')} of all it did not fit: there a session would "
+                   "have ended.")
+        if self.worst is not None:
+            session, least = self.worst
+            yield f"It keeps the least in {named(session)}, {least:.3f}."
 
-def _session_by_session(take: AnyRow, other: AnyRow | None,
-                        named: Callable[[str], str]) -> Iterator[str]:
-    """Of many sessions: how sure it is that one keeps more than the other,
-    and where it keeps the least."""
-    if "each" not in take:
-        return
-    others = other["each"] if other is not None and "each" in other else []
-    gains = [ours - theirs for ours, theirs in zip(take["each"], others)
-             if ours is not None and theirs is not None]
-    low, high = interval(gains)
-    if other is not None and low is not None and high is not None:
-        better, worse = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
-        chance = ", which may be chance" if low <= 0 <= high else ""
-        yield (f"Session by session its far recall differs from that of {named(other['policy'])} "
-               f"by {fsum(gains) / len(gains):+.3f} ({low:+.3f} to {high:+.3f}), higher in "
-               f"{better} of {len(gains)} and lower in {worse}{chance}.")
-    if over := take["over_steps"]:
-        yield (f"In {number_of(over, 'step')} of all it did not fit: there a session would have "
-               "ended.")
-    if take["worst_session"] and len(take["each"]) > 1:
-        least = min(far for far in take["each"] if far is not None)
-        yield f"It keeps the least in {named(take['worst_session'])}, {least:.3f}."
+    @property
+    def difference(self) -> Difference | None:
+        """Of many sessions: how much more the one to take keeps than `next`."""
+        if self.take is None or self.next is None or (
+                "each" not in self.take or "each" not in self.next):
+            return None
+        gains = [ours - theirs for ours, theirs in zip(self.take["each"], self.next["each"])
+                 if ours is not None and theirs is not None]
+        low, high = interval(gains)
+        if low is None or high is None:
+            return None
+        return Difference(self.next["policy"], fsum(gains) / len(gains), low, high,
+                          sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains),
+                          len(gains))
+
+    @property
+    def worst(self) -> tuple[str, float] | None:
+        """Of many sessions: the one in which the policy to take keeps the least, and how much."""
+        if self.take is None or "each" not in self.take or len(self.take["each"]) < 2 \
+                or self.take["worst_session"] is None:
+            return None
+        return self.take["worst_session"], min(
+            far for far in self.take["each"] if far is not None)
 
 
 def verdicts(rows: Sequence[TrialRow], summary: Sequence[MeanRow],
@@ -104,7 +122,7 @@ def verdicts(rows: Sequence[TrialRow], summary: Sequence[MeanRow],
             yield _of_many(window, [row for row in summary if row["window"] == window], unsound)
         return
     for key in dict.fromkeys((row["session"], row["window"]) for row in rows):
-        yield _of_one(f"{key[0]}, window {key[1]}",
+        yield _of_one(Place(key[1], key[0]),
                       [row for row in rows if (row["session"], row["window"]) == key], out)
 
 
@@ -117,12 +135,10 @@ def fit_to_ship(rows: Sequence[MeanRow], unsound: set[str]) -> list[MeanRow]:
 
 def _of_many(window: int, rows: Sequence[MeanRow], unsound: set[str]) -> Verdict:
     count = rows[0]["sessions"]
+    where = Place(window, sessions=count)
     if not count:
-        return Verdict(f"Window {window}",
-                       instead="no session is long enough for its evidence to count; "
-                               "try a smaller window.")
-    only = "only " if count < FEW else ""
-    where = f"Window {window}, {only}{number_of(count, 'session')}"
+        return Verdict(where, instead="no session is long enough for its evidence to count; "
+                                      "try a smaller window.")
     if not any(row["far_recall"] is not None for row in rows):
         return Verdict(where, instead=(
             UNMEASURED if all(row["recall"] is None for row in rows) else TOO_LITTLE))
@@ -130,7 +146,7 @@ def _of_many(window: int, rows: Sequence[MeanRow], unsound: set[str]) -> Verdict
                     [row for row in rows if row["policy"] not in BOUNDS])
 
 
-def _of_one(where: str, rows: Sequence[TrialRow], out: set[str]) -> Verdict:
+def _of_one(where: Place, rows: Sequence[TrialRow], out: set[str]) -> Verdict:
     base = next((row for row in rows if row["policy"] == "none"), rows[0])
     if not base["over_window_steps"]:
         return Verdict(where, "the whole session fits, its largest request has "
@@ -144,7 +160,7 @@ def _of_one(where: str, rows: Sequence[TrialRow], out: set[str]) -> Verdict:
     return _advised(where, so, sound)
 
 
-def _advised(where: str, so: str, sound: Sequence[AnyRow],
+def _advised(where: Place, so: str, sound: Sequence[AnyRow],
              beside: Sequence[AnyRow] = ()) -> Verdict:
     """What to take of policies that may be taken; `beside` are those that it is held against
     where it is the only one."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...columns import number_of
 from ..pageform import Page
+from ..tables import shown
 from ..verdict import BOUNDS
 
 Row = Mapping[str, Any]  # a `TrialRow` or `MeanRow`, whose keys are those of the columns
@@ -111,7 +112,7 @@ def _cells(row: Row, columns: Sequence[Column], rows: Sequence[Row]) -> Iterator
     for key, _, _, more_is_better in columns:
         mark = "" if more_is_better is None or row not in peers else _mark(
             row[key], [other[key] for other in peers if other[key] is not None], more_is_better)
-        yield _cell(row[key], _shown(row[key]), mark)
+        yield _cell(row[key], _shown(key, row[key]), mark)
 
 
 def _mark(value: float | None, values: Sequence[float], more_is_better: bool) -> str:
@@ -133,11 +134,9 @@ def _cell(value: Any, text: str, mark: str) -> str:
             f"{sign.get(mark, '')}</td>")
 
 
-def _shown(value: Any) -> str:
+def _shown(key: str, value: Any) -> str:
     if value is None:
         return "–"
-    if isinstance(value, float):
-        return f"{value:.3f}"
     if isinstance(value, Mapping):
         return ", ".join(f"{name}: {item}" for name, item in value.items())
-    return str(value)
+    return shown(key, value)

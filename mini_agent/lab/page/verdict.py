@@ -12,7 +12,7 @@ MOST_SAID = 12  # paragraphs of a page; a table says the rest
 
 def verdict(data: Page) -> str:
     """One paragraph per session and window, or per window for many sessions."""
-    said = [f"{escape(found.where)}: {found.said(_strong)}"
+    said = [f"{escape(str(found.where))}: {found.said(_strong)}"
             for found in verdicts(data["rows"], data["summary"], unsound(data))]
     if len(said) > MOST_SAID:
         said = [*said[:MOST_SAID], f"{len(said) - MOST_SAID} more: see the table"]
