@@ -104,10 +104,10 @@ def _left_out(table: Table) -> Iterator[str]:
 
 def _cells(row: TrialRow) -> tuple[str, ...]:
     done = " ".join(f"{name}={times}" for name, times in row["compressions"].items())
-    return (*(shown(key, row.get(key)) for key in _CELLS), done)
+    return (*(figure(key, row.get(key)) for key in _CELLS), done)
 
 
-def shown(key: str, value: object) -> str:
+def figure(key: str, value: object) -> str:
     """The value of a column as people see it, in the terminal and on the page."""
     if not isinstance(value, float):
         return "-" if value is None else str(value)
@@ -161,7 +161,7 @@ def summary_table(summary: Sequence[MeanRow], columns: int | None = None) -> Ite
 
 def _summary_cells(row: MeanRow) -> tuple[str, ...]:
     between = "-" if row["low"] is None else f"{row['low']:.3f}-{row['high']:.3f}"
-    told = [shown(key, row.get(key)) for key in _SUMMARY_CELLS]
+    told = [figure(key, row.get(key)) for key in _SUMMARY_CELLS]
     return (*told[:3], between, *told[3:])
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...columns import number_of
 from ..pageform import Page
-from ..tables import shown
+from ..tables import figure
 from ..verdict import BOUNDS
 
 Row = Mapping[str, Any]  # a `TrialRow` or `MeanRow`, whose keys are those of the columns
@@ -139,4 +139,4 @@ def _shown(key: str, value: Any) -> str:
         return "–"
     if isinstance(value, Mapping):
         return ", ".join(f"{name}: {item}" for name, item in value.items())
-    return shown(key, value)
+    return figure(key, value)
