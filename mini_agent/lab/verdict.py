@@ -19,7 +19,7 @@ from .extremes import EXTREMES
 from .rows import AnyRow, MeanRow, Measure, TrialRow
 from .summary import interval
 from .variants import VARIANTS
-from .verdictform import Difference, Place
+from .verdictform import Difference, Scope
 
 BOUNDS = ("none", *EXTREMES)  # they stand in the table as bounds, not as advice
 NEARLY = .02       # of far recall, and of that in context: two that differ less are close
@@ -38,7 +38,7 @@ class Verdict:
     `instead` says why.
     """
 
-    where: Place
+    where: Scope
     so: str = ""
     take: AnyRow | None = None
     most: AnyRow | None = None
@@ -122,7 +122,7 @@ def verdicts(rows: Sequence[TrialRow], summary: Sequence[MeanRow],
             yield _of_many(window, [row for row in summary if row["window"] == window], unsound)
         return
     for key in dict.fromkeys((row["session"], row["window"]) for row in rows):
-        yield _of_one(Place(key[1], key[0]),
+        yield _of_one(Scope(key[1], key[0]),
                       [row for row in rows if (row["session"], row["window"]) == key], out)
 
 
@@ -135,7 +135,7 @@ def fit_to_ship(rows: Sequence[MeanRow], unsound: set[str]) -> list[MeanRow]:
 
 def _of_many(window: int, rows: Sequence[MeanRow], unsound: set[str]) -> Verdict:
     count = rows[0]["sessions"]
-    where = Place(window, sessions=count)
+    where = Scope(window, sessions=count)
     if not count:
         return Verdict(where, instead="no session is long enough for its evidence to count; "
                                       "try a smaller window.")
@@ -146,7 +146,7 @@ def _of_many(window: int, rows: Sequence[MeanRow], unsound: set[str]) -> Verdict
                     [row for row in rows if row["policy"] not in BOUNDS])
 
 
-def _of_one(where: Place, rows: Sequence[TrialRow], out: set[str]) -> Verdict:
+def _of_one(where: Scope, rows: Sequence[TrialRow], out: set[str]) -> Verdict:
     base = next((row for row in rows if row["policy"] == "none"), rows[0])
     if not base["over_window_steps"]:
         return Verdict(where, "the whole session fits, its largest request has "
@@ -160,7 +160,7 @@ def _of_one(where: Place, rows: Sequence[TrialRow], out: set[str]) -> Verdict:
     return _advised(where, so, sound)
 
 
-def _advised(where: Place, so: str, sound: Sequence[AnyRow],
+def _advised(where: Scope, so: str, sound: Sequence[AnyRow],
              beside: Sequence[AnyRow] = ()) -> Verdict:
     """What to take of policies that may be taken; `beside` are those that it is held against
     where it is the only one."""

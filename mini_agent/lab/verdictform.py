@@ -12,7 +12,7 @@ from ..columns import number_of
 FEW = 5  # sessions: their mean is said to be one of a few
 
 
-class Place(NamedTuple):
+class Scope(NamedTuple):
     """What a verdict is about: a session at a window in tokens, or all the `sessions` that
     count there."""
 
