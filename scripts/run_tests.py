@@ -3,7 +3,9 @@
     python3 scripts/run_tests.py [MODULE ...]
 
 The same as `python3 -X dev -W error -m unittest discover -s tests -t .`, which runs
-them one after the other. Prints the output of modules that fail, and the count.
+them one after the other in one process. All modules are loaded once, in a process that
+then forks: to start Python for each and to load the program anew takes longer than most
+of them need. Prints the output of modules that fail, and the count.
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ from __future__ import annotations
 import ctrl_c  # first: see there  # noqa: F401
 
 import argparse
+import gc
 import os
 import re
-import subprocess
+import signal
 import sys
+import tempfile
+import unittest
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from fresh import ROOT
@@ -27,6 +31,7 @@ LONG = ("test_m3_laws", "test_m3_digest", "test_m6_evidence_table", "test_lesson
         "test_m8_files", "test_m8_interrupts")  # ten seconds and more, though some are short
 REASON = re.compile(r"\.\.\. skipped (['\"])(.*)\1$", re.MULTILINE)
 # Of `-X dev` all but the allocator that looks for faults of C, of which there is none here.
+STRICTLY = ("-X", "dev", "-W", "error")
 ENVIRONMENT = {"PYTHONMALLOC": "default"}
 
 
@@ -50,38 +55,75 @@ def modules() -> list[str]:
     return [f"tests.{path.stem}" for path in files]
 
 
-def run(module: str) -> Result:
-    """One module in a process of its own, warnings as errors."""
-    done = subprocess.run([sys.executable, "-X", "dev", "-W", "error", "-m", "unittest", "-v",
-                           module],
-                          cwd=ROOT, env=ENVIRONMENT | dict(os.environ),
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, encoding="utf-8", errors="replace")
-    counted = RAN.search(done.stdout)
+def result_of(module: str, output: str, failed: bool) -> Result:
+    """What the output of unittest says of a module."""
+    counted = RAN.search(output)
     if counted is None:
-        return Result(module, wrong=1, broken=done.stdout)
-    found = {name: int(count) for name, count in OUTCOME.findall(done.stdout[counted.end():])}
+        return Result(module, wrong=1, broken=output)
+    found = {name: int(count) for name, count in OUTCOME.findall(output[counted.end():])}
     wrong = found.get("failures", 0) + found.get("errors", 0)
-    if done.returncode and not wrong:
+    if failed and not wrong:
         wrong = 1
     return Result(module, int(counted[1]), float(counted[2]), found.get("skipped", 0), wrong,
-                  done.stdout if wrong else "",
-                  tuple(dict.fromkeys(match[2] for match in REASON.finditer(done.stdout))))
+                  output if wrong else "",
+                  tuple(dict.fromkeys(match[2] for match in REASON.finditer(output))))
+
+
+def begin(suite: unittest.TestSuite) -> tuple[int, int]:
+    """Run a module in a process of its own; that, and the file that it writes to."""
+    output, path = tempfile.mkstemp(prefix="mini-agent-tests-")
+    os.unlink(path)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until it has a voice of its own
+    process = os.fork()
+    if not process:
+        with open(os.devnull, "rb") as nothing:
+            for theirs, ours in ((nothing.fileno(), 0), (output, 1), (output, 2)):
+                os.dup2(theirs, ours)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    if not process:
+        try:
+            done = unittest.TextTestRunner(verbosity=2).run(suite)
+        except KeyboardInterrupt:
+            sys.exit(130)
+        sys.exit(not done.wasSuccessful())
+    return process, output
 
 
 def results(wanted: list[str]) -> Iterator[Result]:
     """The results, as they come in. One more at a time than there are processors, since
     some tests mostly wait."""
-    with ThreadPoolExecutor(1 + (os.cpu_count() or 1)) as pool:
-        yield from pool.map(run, wanted)
+    suites = [(name, unittest.defaultTestLoader.loadTestsFromName(name)) for name in wanted]
+    running: dict[int, tuple[str, int]] = {}
+    gc.freeze()  # nobody need look through what all of them share
+    try:
+        while suites or running:
+            if suites and len(running) <= (os.cpu_count() or 1):
+                name, suite = suites.pop(0)
+                process, output = begin(suite)
+                running[process] = name, output
+                continue
+            process, status = os.wait()
+            name, output = running.pop(process)
+            with open(output, "rb") as file:
+                file.seek(0)
+                yield result_of(name, file.read().decode("utf-8", "replace"), status != 0)
+    except KeyboardInterrupt:
+        for _ in running:  # they were interrupted too, and put away what they have begun
+            os.wait()
+        raise
 
 
 def main() -> int:
     """Run the modules; 1 if any test failed, or none was there."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="as tests.test_m1_loop")
+    wanted = parser.parse_args().modules or modules()
+    if not sys.flags.dev_mode:
+        os.execve(sys.executable, [sys.executable, *STRICTLY, *sys.argv],
+                  ENVIRONMENT | dict(os.environ))
+    os.chdir(ROOT)
     ran = skipped = wrong = 0
-    for result in results(parser.parse_args().modules or modules()):
+    for result in results(wanted):
         ran, skipped, wrong = ran + result.ran, skipped + result.skipped, wrong + result.wrong
         print(f"{result.module:<38}{result.ran:>5} tests {result.seconds:>7.1f} s"
               + (f", {result.skipped} skipped" if result.skipped else "")
