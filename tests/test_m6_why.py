@@ -116,7 +116,7 @@ class WhyTest(unittest.TestCase):
         self.assertEqual((None, []), (known["entered"][-1]["first_seen"], known["seen"]))
         at = len(read_trace(REFERENCE).messages()) - 1
         self.assertEqual([f"entered   message #{at}, assistant, never sent", "now       the window "
-                          f"shows no way back; message #{at} of the log has it"],
+                          f"shows no handle of it; message #{at} of the log has it"],
                          list(why_lines(known)))
 
     def test_a_message_that_was_cut_before_it_was_sent_is_told_so(self):
@@ -150,7 +150,7 @@ class WhyTest(unittest.TestCase):
         self.assertEqual([(0, 1, "made", 5), (2, 3, "gone", 9)], [
             (seen["first"], seen["last"], seen["form"], seen["cause"]["seq"])
             for seen in found["seen"]])
-        self.assertEqual("now       the window shows no way back; no message has it",
+        self.assertEqual("now       the window shows no handle of it; no message has it",
                          list(why_lines(found))[-1])
 
     def test_a_trace_that_was_moved_without_its_folder_names_the_logs_that_are_missing(self):
@@ -212,7 +212,8 @@ class WhyTest(unittest.TestCase):
         self.assertEqual(["  step 1         verbatim in #2",
                           f"  since then     gone: s (seq {len(records) - 1}, manual, "
                           "9 -> 5 tokens)",
-                          "  now       the window shows no way back; message #2 of the log has it"],
+                          "  now       the window shows no handle of it; message #2 of the log "
+                          "has it"],
                          out.splitlines()[-3:])
         self.assertEqual([True, False],
                          [seen["sent"] for seen in self.why(trace, "the fact")["seen"]])
@@ -673,7 +674,7 @@ class WordsTest(unittest.TestCase):
                 ({"form": "summary", "handles": [2, 3], "log": [2, 3]}, "the model can see it; "
                  "read_result(handle=3, start=7) gives it back; message #3 of the log has it"),
                 ({"form": "gone", "log": [3]},
-                 "the window shows no way back; message #3 of the log has it"),
+                 "the window shows no handle of it; message #3 of the log has it"),
                 ({"form": "made"}, "the model can see it; no message has it")):
             entered = [self.place(index, part={"start": 2 * index + 1})
                        for index in now.get("handles", [])]

@@ -225,4 +225,4 @@ def _now(now: Now, entered: Sequence[Entered]) -> str:
         place = next(place for place in entered if place["message"] == handle)
         ways.append(f"read_result(handle={handle}{part_said(place)}) gives it back")
     log = f"message #{now['log'][-1]} of the log has it" if now["log"] else "no message has it"
-    return "; ".join([*(ways or ["the window shows no way back"]), log])
+    return "; ".join([*(ways or ["the window shows no handle of it"]), log])
