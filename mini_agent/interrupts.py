@@ -92,7 +92,7 @@ class Interrupts:
         self.ended = self.ended or number != signal.SIGINT
         self.pending = True
         if number == HANG_UP:
-            _leave(self._terminals)
+            leave_terminals(self._terminals)
         self._raise_if_due(frame)
 
     def _raise_if_due(self, frame: FrameType | None) -> bool:
@@ -199,7 +199,7 @@ def _numbers() -> Iterator[int]:
                 if number is not None and signal.getsignal(number) is signal.SIG_DFL)
 
 
-def _leave(terminals: Iterable[int]) -> None:
+def leave_terminals(terminals: Iterable[int]) -> None:
     """The terminal has gone: what is written to it goes nowhere from now on."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in terminals:

@@ -7,6 +7,7 @@ import fcntl
 import io
 import json
 import os
+import queue
 import random
 import struct
 import termios
@@ -187,6 +188,34 @@ class WhileItWorks(unittest.TestCase):
                 pass
             self.assertEqual(typed, keyboard.typed())
         self.assertEqual(2 * typed, told)
+
+    def test_a_line_is_whole_however_long_and_what_was_begun_goes_on(self) -> None:
+        """A terminal cuts lines at 4,095 bytes; a paste ends them in carriage returns."""
+        mine, theirs = os.openpty()
+        told: queue.Queue[str] = queue.Queue()
+        with open(mine, "wb", buffering=0) as terminal, open(theirs, encoding="utf-8") as source:
+            keyboard = Keyboard(source, Interrupts(), io.StringIO(), told.put, told.put)
+            with keyboard.listening():
+                terminal.write("汉".encode() * 3_000 + b"\rtwice\x7f\x7f\x7fo\r" + b"gone\x15ha")
+                self.assertEqual(["汉" * 3_000, "two"], [told.get(timeout=30) for _ in range(2)])
+            self.assertEqual(["汉" * 3_000, "two"], keyboard.typed())
+            terminal.write(b"lf\n")
+            self.assertEqual("half", keyboard.message("> "))
+
+    def test_a_terminal_that_has_gone_without_a_signal_is_the_end_of_what_is_typed(self) -> None:
+        """Nothing breaks: neither the question, nor what is told, nor listening behind it."""
+        mine, theirs = os.openpty()
+        with open(theirs, "r+b", buffering=0) as raw, \
+                io.TextIOWrapper(raw, "utf-8", write_through=True) as source:
+            keyboard = Keyboard(source, Interrupts(), source, print, print)
+            screen = Screen(source, source)
+            with keyboard.listening():
+                os.close(mine)
+                with self.assertRaises(EOFError):
+                    keyboard.ask("well? ")
+                screen.tell("heard by nobody")
+            with self.assertRaises(EOFError):
+                keyboard.message("> ")
 
 
 class Talking(FolderTest):

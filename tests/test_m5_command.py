@@ -431,6 +431,14 @@ class AtATerminal(Case):
         """By the signal or by the end of what is typed, whichever is noticed first."""
         self.closed(said("Heard."), "Heard.\r\n", "final_answer", 0, 130)
 
+    def test_a_terminal_that_is_closed_in_a_question_ends_the_call_as_interrupted(self) -> None:
+        """Not as a tool that has crashed."""
+        self.closed(plain(chat("", [("c", "write_file", '{"path": "a", "content": ""}')],
+                               "tool_calls")), "n(o) [reason]: ", "interrupted", 130)
+        records = read_trace(self.folder / "s.jsonl").records
+        self.assertEqual(["INTERRUPTED"], [record["payload"]["code"] for record in records
+                                           if record.get("event") == "tool_result"])
+
     def closed(self, answer: Answer, seen: str, reason: str, *statuses: int) -> None:
         with FakeServer(answer) as server:
             self.start(server)

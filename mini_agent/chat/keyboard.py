@@ -1,18 +1,18 @@
 """Milestone 5: what a person types, also while the model works.
 
-What is typed while the model works is read by a thread, kept, and given out once. What
-is left out: which lines are one message (`lines.py`), and what it means (`commands.py`).
+What is typed while the model works is kept (`listener.py`), and given out once. What is
+left out: which lines are one message (`lines.py`), and what it means (`commands.py`).
 """
 
 from __future__ import annotations
 
+import errno
 import os
-import selectors
 import sys
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -21,6 +21,8 @@ from .lines import Lines
 
 try:
     import termios
+
+    from .listener import Listener
 except ImportError:
     termios = None  # type: ignore[assignment]
 
@@ -32,8 +34,8 @@ class Keyboard:
     it again when its turn has come.
 
     `remember` adds a message to the history of the line editor, `line` gives what is
-    being typed in it. `begun`: whether the last interrupt threw away a message that was
-    begun.
+    being typed in it, `prefill` puts a text into the next line. `begun`: whether the last
+    interrupt threw away a message that was begun.
     """
 
     def __init__(self, source: TextIO, interrupts: Interrupts, prompts: TextIO,
@@ -42,10 +44,12 @@ class Keyboard:
         self._on_kept, self._on_turn = on_kept, on_turn
         self.remember: Callable[[str], None] = lambda line: None
         self.line: Callable[[], str] = str
+        self.prefill: Callable[[str], None] | None = None
         self.begun = False
+        self._half = ""  # a line that was begun while the model worked
         self._kept: deque[str] = deque()
         self._ended = False
-        self._listener: _Listener | None = None
+        self._listener: Listener | None = None
         self.interactive = source.isatty()
 
     def typed(self) -> list[str]:
@@ -72,9 +76,11 @@ class Keyboard:
         message = None
         while message is None:
             try:
-                message = lines.add(self._line("... " if lines.unfinished else prompt))
+                half, self._half = self._half, ""
+                message = lines.add(self._line("... " if lines.unfinished else prompt, half))
             except EOFError:
-                if not lines.unfinished:
+                gone = self.interactive and not self._source.isatty()  # the terminal
+                if gone or not lines.unfinished:
                     raise
                 message = lines.end()
             except KeyboardInterrupt:
@@ -91,23 +97,35 @@ class Keyboard:
             raise EOFError
         with self._not_listening():
             if termios is not None:
-                termios.tcflush(self._source.fileno(), termios.TCIFLUSH)
+                with suppress(termios.error):  # the terminal may have gone
+                    termios.tcflush(self._source.fileno(), termios.TCIFLUSH)
             return self._line(prompt)
 
-    def _line(self, prompt: str) -> str:
+    def _line(self, prompt: str, half: str = "") -> str:
+        """A line, of which `half` was typed already."""
         if self._ended:
             raise EOFError
+        try:
+            line = self._read(prompt, half)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            raise EOFError from error  # the terminal has gone
+        return line.removesuffix("\n").removesuffix("\r").removeprefix("\ufeff")  # CRLF, a mark
+
+    def _read(self, prompt: str, half: str) -> str:
         edited = self.interactive and self._source is sys.stdin and sys.stdout.isatty()
         with self._interrupts.waiting:
-            if edited:
+            if edited and self.prefill is not None:
+                self.prefill(half)
                 return self._waited(input, prompt)
             if self.interactive:
-                self._prompts.write(prompt)
+                self._prompts.write(prompt + half)
                 self._prompts.flush()
             line = self._waited(self._source.readline, -1)
         if not line:
             raise EOFError
-        return line.removesuffix("\n").removesuffix("\r").removeprefix("\ufeff")  # CRLF, a mark
+        return half + line
 
     def _waited(self, read: Callable[[Any], str], argument: Any) -> str:
         """What `read` returns. Ctrl-C ends the wait; one that comes when the line is there
@@ -128,7 +146,7 @@ class Keyboard:
         if not self.interactive or termios is None or self._ended:
             yield
             return
-        self._listener = _Listener(self._source.fileno(), self._keep)
+        self._listen()
         try:
             yield
         finally:
@@ -144,57 +162,24 @@ class Keyboard:
         try:
             yield
         finally:
-            self._listener = _Listener(self._source.fileno(), self._keep)
+            self._listen()
+
+    def _listen(self) -> None:
+        try:
+            self._listener = Listener(self._source.fileno(), self._keep, self._half)
+            self._half = ""
+        except termios.error:  # the terminal has gone
+            self._ended = True
 
     def _stop(self) -> None:
         if self._listener is not None:
-            self._ended = self._listener.stop() or self._ended
+            ended, self._half = self._listener.stop()
+            self._ended = self._ended or ended
             self._listener = None
 
     def _keep(self, message: str) -> None:
         self._kept.append(message)
         self._on_kept(message)
-
-
-class _Listener:
-    """A thread that reads whole lines from a terminal, which does not show them meanwhile."""
-
-    def __init__(self, descriptor: int, keep: Callable[[str], None]) -> None:
-        self._descriptor, self._keep = descriptor, keep
-        self._lines, self._ended = Lines(), False
-        self._before = termios.tcgetattr(descriptor)
-        silent: list[Any] = [*self._before]
-        silent[3] = silent[3] & ~termios.ECHO | termios.ICANON
-        termios.tcsetattr(descriptor, termios.TCSANOW, silent)
-        self._waker, self._wake = os.pipe()
-        self._thread = threading.Thread(target=self._listen, daemon=True)
-        self._thread.start()
-
-    def stop(self) -> bool:
-        """Stop reading; whether the input has ended. What was begun and not ended is kept."""
-        os.write(self._wake, b".")
-        self._thread.join()
-        os.close(self._wake)
-        os.close(self._waker)
-        with suppress(termios.error):  # the terminal may have gone
-            termios.tcsetattr(self._descriptor, termios.TCSANOW, self._before)
-        if self._lines.unfinished:
-            self._keep(self._lines.end())
-        return self._ended
-
-    def _listen(self) -> None:
-        """Keep each line, also those that are there already when it is told to stop."""
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._descriptor, selectors.EVENT_READ)
-            selector.register(self._waker, selectors.EVENT_READ)
-            while any(key.fd == self._descriptor for key, _ in selector.select()):
-                data = os.read(self._descriptor, 65_536)
-                if not data:
-                    self._ended = True
-                    return
-                for line in data.decode("utf-8", "replace").removesuffix("\n").split("\n"):
-                    if message := self._lines.add(line):
-                        self._keep(message)
 
 
 @contextmanager
@@ -211,6 +196,8 @@ def line_editing(keyboard: Keyboard, history: Path | None) -> Iterator[None]:
     readline.set_history_length(HISTORY)
     readline.set_auto_history(False)
     keyboard.remember, keyboard.line = readline.add_history, readline.get_line_buffer
+    keyboard.prefill = lambda text: readline.set_startup_hook(
+        partial(readline.insert_text, text) if text else None)
     try:
         yield
     finally:

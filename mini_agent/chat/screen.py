@@ -9,6 +9,7 @@ What is left out: what is told (`narrator.py`, `commands.py`).
 
 from __future__ import annotations
 
+import errno
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from typing import TextIO
 
 from ..columns import fitted, terminal_columns, width
 from ..hostile import without_controls
+from ..interrupts import leave_terminals
 from .wrap import Wrap, wrapped
 
 NEVER = sys.maxsize
@@ -128,11 +130,20 @@ class Screen:
     def _put(self, stream: TextIO, text: str) -> None:
         if self._transient:
             self._transient = False
-            self.err.write("\r\x1b[K")
-            self.err.flush()
+            _written(self.err, "\r\x1b[K")
         encoding = stream.encoding or "utf-8"
-        stream.write(text.encode(encoding, "replace").decode(encoding))
+        _written(stream, text.encode(encoding, "replace").decode(encoding))
+
+
+def _written(stream: TextIO, text: str) -> None:
+    """Write it at once. A terminal may have gone without a signal (`nohup`): the work goes on."""
+    try:
+        stream.write(text)
         stream.flush()
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        leave_terminals([stream.fileno()])
 
 
 def joined_to_fit(parts: Sequence[str], columns: int) -> str:

@@ -1,0 +1,98 @@
+"""Milestone 5: what is typed while the model works.
+
+A thread reads the terminal, which does not show the letters meanwhile. One that hands over
+whole lines cuts each at 4,095 bytes (on Linux; elsewhere at fewer), so lines are made here.
+What is left out: the line editor of the prompt, where a line that was begun goes on
+(`keyboard.py`).
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import selectors
+import termios
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from .lines import Lines
+
+LETTER_BACK, LINE_BACK, END = "\b\x7f", "\x15", "\x04"  # Backspace, Ctrl-U, Ctrl-D
+CHUNK = 65_536
+
+
+class Keys:
+    """Makes lines of what keys send. `begun`: the line so far; `ended`: there is no more."""
+
+    def __init__(self, begun: str = "") -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._letters = list(begun)
+        self.ended = False
+
+    @property
+    def begun(self) -> str:
+        """What was typed and has no end yet."""
+        return "".join(self._letters)
+
+    def add(self, data: bytes) -> Iterator[str]:
+        """The lines that are whole with this; a pasted one may end in a carriage return."""
+        for letter in self._decoder.decode(data):
+            if letter in "\r\n":
+                line, self._letters = self.begun, []
+                yield line
+            elif letter in LETTER_BACK:
+                del self._letters[-1:]
+            elif letter == LINE_BACK:
+                self._letters = []
+            elif letter == END:
+                self.ended = self.ended or not self._letters
+            elif letter != "\0":
+                self._letters.append(letter)
+
+
+class Listener:
+    """Hands each message to `keep`, until `stop`. Raises `termios.error` where no terminal is."""
+
+    def __init__(self, descriptor: int, keep: Callable[[str], None], begun: str = "") -> None:
+        self._descriptor, self._keep = descriptor, keep
+        self._lines, self._keys, self._ended = Lines(), Keys(begun), False
+        self._before = termios.tcgetattr(descriptor)
+        silent: list[Any] = [*self._before]
+        silent[3] &= ~(termios.ECHO | termios.ICANON)
+        silent[6] = [*silent[6]]
+        silent[6][termios.VMIN], silent[6][termios.VTIME] = 1, 0
+        termios.tcsetattr(descriptor, termios.TCSANOW, silent)
+        self._waker, self._wake = os.pipe()
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> tuple[bool, str]:
+        """Stop reading; whether the input has ended, and the line that was begun. A message of
+        several lines that was not ended is kept."""
+        os.write(self._wake, b".")
+        self._thread.join()
+        os.close(self._wake)
+        os.close(self._waker)
+        with suppress(termios.error):  # the terminal may have gone
+            termios.tcsetattr(self._descriptor, termios.TCSANOW, self._before)
+        if self._lines.unfinished:
+            self._keep(self._lines.end())
+        return self._ended, self._keys.begun
+
+    def _listen(self) -> None:
+        """Keep each line, also those that are there already when it is told to stop."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._descriptor, selectors.EVENT_READ)
+            selector.register(self._waker, selectors.EVENT_READ)
+            while any(key.fd == self._descriptor for key, _ in selector.select()):
+                data = b""
+                with suppress(OSError):  # the terminal has gone
+                    data = os.read(self._descriptor, CHUNK)
+                for line in self._keys.add(data):
+                    if message := self._lines.add(line):
+                        self._keep(message)
+                if not data or self._keys.ended:
+                    self._ended = True
+                    return
