@@ -31,7 +31,7 @@ from mini_agent.disk import write_file
 from mini_agent.drawing import Curve, Panel, bars, svg
 from mini_agent.governance import govern
 from mini_agent.lab.facts import state_of
-from mini_agent.lab.look import counted_by
+from mini_agent.lab.session_steps import counted_by
 from mini_agent.lab.steps import steps_of_trace, views
 from mini_agent.loop import Outcome
 from mini_agent.messages import text_of

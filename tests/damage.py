@@ -11,7 +11,7 @@ from typing import Any
 from mini_agent.errors import MiniAgentError
 from mini_agent.lab.check import check_file, findings
 from mini_agent.lab.convert import records_of
-from mini_agent.lab.look import steps_at
+from mini_agent.lab.session_steps import steps_at
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.show import show_step, show_trace
 from mini_agent.lab.why import explain, why_lines

@@ -12,7 +12,7 @@ from mini_agent.hostile import escaped
 from mini_agent.lab.look import steps_at
 from mini_agent.lab.sessions import left_out, open_sessions
 from mini_agent.lab.show import show_trace
-from mini_agent.lab.steps import Taken, views
+from mini_agent.lab.steps import TraceStep, views
 from mini_agent.lab.why import explain, why_lines
 from mini_agent.messages import assistant, call, tool_result, user
 from mini_agent.rhythm import Row, rows
@@ -142,10 +142,10 @@ class WhyTest(unittest.TestCase):
         """A summary that the next one replaces, and steps in which nothing more happens."""
         history = [user("go"), assistant("a"), user("b"), assistant("c")]
         arrived = arriving(*history)
-        steps = [Taken(0, 2, arrived[:2], [change(5, [1], (1, "only here", [1], "summary"))]),
-                 Taken(1, 3, arrived[2:3], []),
-                 Taken(2, 3, [], [change(9, [1, 2], (1, "other words", [1, 2], "summary"))]),
-                 Taken(3, 4, arrived[3:], [])]
+        steps = [TraceStep(0, 2, arrived[:2], [change(5, [1], (1, "only here", [1], "summary"))]),
+                 TraceStep(1, 3, arrived[2:3], []),
+                 TraceStep(2, 3, [], [change(9, [1, 2], (1, "other words", [1, 2], "summary"))]),
+                 TraceStep(3, 4, arrived[3:], [])]
         found = explain("only here", steps, history)
         self.assertEqual([(0, 1, "made", 5), (2, 3, "gone", 9)], [
             (seen["first"], seen["last"], seen["form"], seen["cause"]["seq"])
@@ -230,12 +230,13 @@ class WhyTest(unittest.TestCase):
         made = change(7, [1], (1, "summed up", [1], "summary"),
                       (2, "a.txt: the fact", [], "attached"))
         found = explain("the fact",
-                        [Taken(0, 2, arrived[:2], []), Taken(1, 3, arrived[2:], [made])], history)
+                        [TraceStep(0, 2, arrived[:2], []),
+                         TraceStep(1, 3, arrived[2:], [made])], history)
         self.assertEqual(["step 1         only in what was attached: s (seq 7, threshold, "
                           "9 -> 5 tokens)",
                           "now       the model can see it; message #1 of the log has it"],
                          list(why_lines(found))[-2:])
-        seen, = explain("a.txt", [Taken(0, 2, arrived[:2], [made])], history)["seen"]
+        seen, = explain("a.txt", [TraceStep(0, 2, arrived[:2], [made])], history)["seen"]
         self.assertEqual("made", seen["form"])  # nobody has said it
 
     def test_what_took_a_handle_away_is_named(self):
@@ -244,9 +245,10 @@ class WhyTest(unittest.TestCase):
                    tool_result("a", "read", "the fact"), assistant("on"), assistant("on")]
         arrived = arriving(*history)
         cut = (2, "[cut: read_result(handle=2)]", [2], "shortened")
-        steps = [Taken(0, 1, arrived[:1], []), Taken(1, 3, arrived[1:3], [change(5, [2], cut)]),
-                 Taken(2, 4, arrived[3:4], []),
-                 Taken(3, 5, arrived[4:], [
+        steps = [TraceStep(0, 1, arrived[:1], []),
+                 TraceStep(1, 3, arrived[1:3], [change(5, [2], cut)]),
+                 TraceStep(2, 4, arrived[3:4], []),
+                 TraceStep(3, 5, arrived[4:], [
                      change(9, [1, 2], (1, "a summary", [1, 2], "summary"))])]
         self.assertEqual([(1, 2, "handle", 5), (3, 3, "gone", 9)], [
             (seen["first"], seen["last"], seen["form"], seen["cause"]["seq"])
@@ -259,10 +261,11 @@ class WhyTest(unittest.TestCase):
         handle = change(6, [1], (1, "a summary", [1], "summary"))
         other = change(7, [2], (2, "[cut]", [2], "shortened"))
         for changes, form in (([cut, other], "handle"), ([cut, handle, other], "gone")):
-            seen, = explain("the fact", [Taken(0, 3, arriving(*history), changes)], history)["seen"]
+            step = TraceStep(0, 3, arriving(*history), changes)
+            seen, = explain("the fact", [step], history)["seen"]
             self.assertEqual((form, 5), (seen["form"], seen["cause"]["seq"]))
-        seen = explain("the fact", [Taken(0, 3, arriving(*history), [cut]),
-                                    Taken(1, 3, [], [handle, other])], history)["seen"]
+        seen = explain("the fact", [TraceStep(0, 3, arriving(*history), [cut]),
+                                    TraceStep(1, 3, [], [handle, other])], history)["seen"]
         self.assertEqual([("handle", 5), ("gone", 6)],
                          [(sight["form"], sight["cause"]["seq"]) for sight in seen])
 
@@ -270,8 +273,8 @@ class WhyTest(unittest.TestCase):
         """It stands for others too; and before the words were said, nothing is told of them."""
         history = [user("go"), user("on"), user("the fact"), assistant("on")]
         arrived = arriving(*history)
-        steps = [Taken(0, 2, arrived[:2], []), Taken(1, 4, arrived[2:], []),
-                 Taken(2, 4, [], [change(5, [1, 2], (1, "the fact, told", [1, 2], "summary"))])]
+        steps = [TraceStep(0, 2, arrived[:2], []), TraceStep(1, 4, arrived[2:], []),
+                 TraceStep(2, 4, [], [change(5, [1, 2], (1, "the fact, told", [1, 2], "summary"))])]
         self.assertEqual([(1, 1, "verbatim", [2]), (2, 2, "summary", [2])], [
             (seen["first"], seen["last"], seen["form"], seen["messages"])
             for seen in explain("the fact", steps, history)["seen"]])
@@ -280,8 +283,8 @@ class WhyTest(unittest.TestCase):
         """A change that was taken back later: the first request was without it."""
         history = [user("go"), user("the fact")]
         arrived = arriving(*history)
-        steps = [Taken(0, 2, arrived, [change(3, [1], (1, "[cut]", [1], "shortened"))]),
-                 Taken(1, 2, [], [change(6, [1], (1, "the fact", [1], "verbatim"))])]
+        steps = [TraceStep(0, 2, arrived, [change(3, [1], (1, "[cut]", [1], "shortened"))]),
+                 TraceStep(1, 2, [], [change(6, [1], (1, "the fact", [1], "verbatim"))])]
         found = explain("the fact", steps, history)
         self.assertEqual([("gone", 0), ("verbatim", 1)],
                          [(seen["form"], seen["first"]) for seen in found["seen"]])

@@ -17,7 +17,7 @@ from mini_agent.errors import MiniAgentError, TaskFileError, TraceError
 from mini_agent.governance import govern
 from mini_agent.hostile import escaped
 from mini_agent.lab.check import check_file
-from mini_agent.lab.look import steps_at
+from mini_agent.lab.session_steps import steps_at
 from mini_agent.lab.show import show_step, show_trace
 from mini_agent.lab.why import explain, why_lines
 from mini_agent.runner import run_task

@@ -41,7 +41,7 @@ MENDED = {
 }
 
 
-class Told(NamedTuple):
+class FileFinding(NamedTuple):
     """What is wrong in a file or a session of it: at a line (from 1), or in a message (from 0)."""
 
     file: str
@@ -60,7 +60,7 @@ def check_file(path: str) -> Iterator[str]:
     return map(str, findings(path))
 
 
-def findings_of(paths: Iterable[str], unread: list[str]) -> Iterator[Told]:
+def findings_of(paths: Iterable[str], unread: list[str]) -> Iterator[FileFinding]:
     """All that is wrong in each file. One that cannot be read keeps nobody from the others:
     what was wrong with it comes into `unread`."""
     for path in paths:
@@ -70,7 +70,8 @@ def findings_of(paths: Iterable[str], unread: list[str]) -> Iterator[Told]:
             unread.append(str(error))
 
 
-def findings(path: str, goes_on: bool = False, seen: set[str] | None = None) -> Iterator[Told]:
+def findings(path: str, goes_on: bool = False,
+             seen: set[str] | None = None) -> Iterator[FileFinding]:
     """All that is wrong in a file. Raises `UsageError` for no session.
 
     `goes_on`: a trace need not have come to its end. `seen` are the files that were
@@ -90,7 +91,7 @@ def findings(path: str, goes_on: bool = False, seen: set[str] | None = None) -> 
             yield from _check_session(path, session)
         return
     for finding in found:
-        yield Told(path, finding.line, None, finding.kind, finding.text)
+        yield FileFinding(path, finding.line, None, finding.kind, finding.text)
     yield from _check_children(Path(path), raw, seen)
 
 
@@ -102,7 +103,7 @@ def _is_trace(raw: bytes) -> bool:
     return True
 
 
-def _check_children(path: Path, raw: bytes, seen: set[str]) -> Iterator[Told]:
+def _check_children(path: Path, raw: bytes, seen: set[str]) -> Iterator[FileFinding]:
     """The traces of sub-agents, against what their parent says of how they ended."""
     for number, told in events_in(raw, "subagent_end"):
         child = told.get("child")
@@ -110,7 +111,7 @@ def _check_children(path: Path, raw: bytes, seen: set[str]) -> Iterator[Told]:
             continue  # `audit` has told of it
         log = child_trace(trace_folder(path), child)
         cut_off = told.get("status") in CUT_OFF
-        here = partial(Told, str(path), number, None, "trace")
+        here = partial(FileFinding, str(path), number, None, "trace")
         if real_path(log) in seen:
             yield here(f"the log of sub-agent {child} is that of another")
         elif log.is_file():
@@ -145,19 +146,19 @@ def _check_trace(raw: bytes, goes_on: bool) -> Iterator[Finding]:
     yield from audit(lines, goes_on)
 
 
-def _check_session(path: str, session: LogSession) -> Iterator[Told]:
+def _check_session(path: str, session: LogSession) -> Iterator[FileFinding]:
     name = f"{path}{session.name.removeprefix(Path(path).name)}"
     for lost in session.unreadable:
-        yield Told(path, lost.line, None, "transcript", lost.what)
+        yield FileFinding(path, lost.line, None, "transcript", lost.what)
     for fault in session.mended:
         about = f" {fault.what!r}" if fault.what else ""
         unit, number = fault.place.split()
-        made = partial(Told, kind="transcript", text=MENDED[fault.note].format(id=about))
+        made = partial(FileFinding, kind="transcript", text=MENDED[fault.note].format(id=about))
         yield (made(path, int(number), None) if unit == "line" else
                made(name, None, int(number)))
     ids: set[str] = set()
     for at, message in enumerate(session.messages):
         for kind, text in lint_message(message, ids, first=at == 0):
-            yield Told(name, None, at, kind, text)
+            yield FileFinding(name, None, at, kind, text)
     for finding in lint_pairing(list(enumerate(session.messages))):
-        yield Told(name, None, finding.line, finding.kind, finding.text)
+        yield FileFinding(name, None, finding.line, finding.kind, finding.text)

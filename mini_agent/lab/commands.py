@@ -1,4 +1,5 @@
-"""Milestone 6: the lab's commands on the command line; `show` and `why` are in `looking.py`.
+"""Milestone 6: the lab's commands on the command line, but for `show` and `why`
+(`show_commands.py`).
 
 Here are their options and examples; what they do is imported when they are run, so
 that the other commands start fast.
@@ -14,7 +15,7 @@ from typing import Any
 
 from ..errors import DONE, FAILED, WRONG_USE, UsageError
 from ..subcommands import add_command, add_plain
-from .looking import add_show, add_why
+from .show_commands import add_show, add_why
 
 
 def add_commands(commands: Any) -> None:

@@ -13,13 +13,13 @@ import json
 from collections.abc import Sequence
 
 from ..messages import Message, arguments_text, calls_of, text_of
-from .whyform import Nearly
+from .whyform import NearMiss
 
 
-def nearly_said(text: str, history: Sequence[Message]) -> list[Nearly]:
+def nearly_said(text: str, history: Sequence[Message]) -> list[NearMiss]:
     """Of each message that nearly has a text: `message`, `where` it stands there (text, call
     or thinking), and the `words` as they stand in a text."""
-    found: list[Nearly] = []
+    found: list[NearMiss] = []
     for index, message in enumerate(history):
         if words := _like(text, text_of(message)):
             found.append({"message": index, "where": "text", "words": words})

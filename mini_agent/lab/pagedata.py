@@ -11,7 +11,8 @@ from typing import Any
 from ..messages import Message, arguments_text, calls_of, groups
 from ..words import rows_of
 from .measures import Tally
-from .pageform import Changed, Inserted, Layer, Page, PageRun, PageSession, Past, Said
+from .pageform import (
+    CutMessage, HistoryMessage, InsertedEntry, Layer, Page, PageChange, PageRun, PageSession)
 from .pagesize import CUT, SESSIONS, cut_for, size_of, with_fewer_windows
 from .recording import Recording
 from .replay import Moment, Trial
@@ -38,7 +39,7 @@ class PageRecorder:
         self._prefix: list[int] = []
         self._over: list[int] = []
         self._missing: list[list[int]] = []
-        self._changes: list[Changed] = []
+        self._changes: list[PageChange] = []
         self._layers: dict[str, Layer] = {}
 
     def __call__(self, moment: Moment) -> None:
@@ -78,7 +79,7 @@ class PageRecorder:
                           for probe in self._tally.probes}}
 
 
-def _change(payload: Mapping[str, Any]) -> Changed:
+def _change(payload: Mapping[str, Any]) -> PageChange:
     return {"step": payload["step"], "strategy": payload["strategy"],
             "trigger": payload["trigger"], "before_tokens": payload["before_tokens"],
             "after_tokens": payload["after_tokens"],
@@ -87,12 +88,12 @@ def _change(payload: Mapping[str, Any]) -> Changed:
             "inserts": [[item["at"], _inserted(item)] for item in payload["entries"]]}
 
 
-def _inserted(item: Mapping[str, Any]) -> Inserted:
+def _inserted(item: Mapping[str, Any]) -> InsertedEntry:
     return {**_message(item["message"], CUT), "tokens": item["tokens"],
             "stands_for": item["stands_for"], "how": item["how"]}
 
 
-def _message(message: Message, cut: int) -> Said:
+def _message(message: Message, cut: int) -> CutMessage:
     text = message["content"]
     calls = ((call["name"], arguments_text(call)) for call in calls_of(message))
     return {"role": message["role"], "name": message.get("name", ""), "text": text[:cut],
@@ -109,7 +110,7 @@ def page_session(recording: Recording, recorders: Sequence[PageRecorder], window
             "runs": [recorder.data() for recorder in recorders]}
 
 
-def _history(recording: Recording) -> list[Past]:
+def _history(recording: Recording) -> list[HistoryMessage]:
     cut = cut_for(len(message["content"]) for message in recording.messages)
     group_of = [group.start for group in groups(recording.messages) for _ in group]
     return [{"step": step, **_message(message, cut), "tokens": tokens,

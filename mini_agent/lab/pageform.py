@@ -21,7 +21,7 @@ from typing import TypedDict
 from .rows import MeanRow, TrialRow
 
 
-class Said(TypedDict):
+class CutMessage(TypedDict):
     """A message, its text and the arguments of its calls cut."""
 
     role: str
@@ -31,7 +31,7 @@ class Said(TypedDict):
     calls: list[list[str | int]]   # [name, text of the arguments, their true length]
 
 
-class Past(Said):
+class HistoryMessage(CutMessage):
     """A message of the history; the handle of its whole text is #index."""
 
     step: int
@@ -41,7 +41,7 @@ class Past(Said):
     group: int                     # index of the first message of what moves together with it
 
 
-class Inserted(Said):
+class InsertedEntry(CutMessage):
     """An entry that a change has put into the view."""
 
     tokens: int
@@ -49,7 +49,7 @@ class Inserted(Said):
     how: str                       # how it came about: `compression/view.py`
 
 
-class Changed(TypedDict):
+class PageChange(TypedDict):
     """A change of the view."""
 
     step: int
@@ -60,7 +60,7 @@ class Changed(TypedDict):
     affected: list[int]            # positions in the view
     dropped: list[int]             # history indexes
     unsupported: list[str]         # what a summary says that is in none of what it stands for
-    inserts: list[list[int | Inserted]]  # [at, entry]
+    inserts: list[list[int | InsertedEntry]]  # [at, entry]
 
 
 class Layer(TypedDict):
@@ -85,7 +85,7 @@ class PageRun(TypedDict):
     prefix: list[int]              # of these the leading ones that were sent before unchanged
     over: list[int]                # the steps whose view was over the window
     missing: list[list[int]]       # by step [items needed, held, of them far, held]; or []
-    changes: list[Changed]         # in order
+    changes: list[PageChange]      # in order
     layers: dict[str, Layer]       # by strategy
     facts: dict[str, list[list[int | str]]]  # by probe, a state as long as it lasts:
                                    # [first step, state], as in `facts.py`
@@ -99,7 +99,7 @@ class PageSession(TypedDict):
     language: str                  # "en" or "zh"
     notes: list[str]               # sentences: what its reader could not do
     windows: list[int]             # rising; all policies were replayed at each
-    messages: list[Past]           # by history index
+    messages: list[HistoryMessage]  # by history index
     steps: list[int]               # index of the first assistant message of each step: what a
                                    # view is made from at step s are the messages before steps[s]
     runs: list[PageRun]            # one a policy and window, the baseline first

@@ -31,7 +31,7 @@ from .shares import merge_shares, share_text
 from .sources import find_sources, shard
 
 
-class Compared(NamedTuple):
+class Comparison(NamedTuple):
     """What was compared, how, and what came of it; of a comparison that was interrupted the
     results so far."""
 
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     if options.verdict and not options.json:
         raise UsageError("for people the verdict is printed in any case", place="--verdict",
                          remedy="give it together with --json")
-    done = Compared(*merge_shares(options.merge)) if options.merge else (
+    done = Comparison(*merge_shares(options.merge)) if options.merge else (
         _compared(options, bounds, err))
     bounds.check(done.plan.facts, done.plan.evidence)  # of shares this is known only now
     if options.shard:
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     return _report(options, bounds, done, out, err)
 
 
-def _report(options: argparse.Namespace, bounds: Bounds, done: Compared, out: TextIO,
+def _report(options: argparse.Namespace, bounds: Bounds, done: Comparison, out: TextIO,
             err: TextIO) -> int:
     """All that is printed and written; the exit status."""
     unreadable = _tell_faults(done.results, err)
@@ -86,7 +86,7 @@ def _report(options: argparse.Namespace, bounds: Bounds, done: Compared, out: Te
     return FAILED if broken else DONE
 
 
-def _compared(options: argparse.Namespace, bounds: Bounds, err: TextIO) -> Compared:
+def _compared(options: argparse.Namespace, bounds: Bounds, err: TextIO) -> Comparison:
     """The comparison that the options ask for. Raises `UsageError`."""
     if not options.sessions:
         raise UsageError("there is no session to compare", place="SESSION",
@@ -106,7 +106,7 @@ def _compared(options: argparse.Namespace, bounds: Bounds, err: TextIO) -> Compa
     except KeyboardInterrupt:
         interrupted = True
     line.end()
-    return Compared(options.sessions, plan, results, interrupted)
+    return Comparison(options.sessions, plan, results, interrupted)
 
 
 def _plan(options: argparse.Namespace) -> Plan:

@@ -20,8 +20,8 @@ from ..messages import Message, arguments_text, calls_of
 from ..rhythm import number_ranges, rows
 from ..trace import Trace
 from .happened import happened
-from .look import Wanted, steps_at
-from .steps import Taken, views
+from .session_steps import Wanted, steps_at
+from .steps import TraceStep, views
 
 INDENT = "    "
 _CHILD = ("child", "status", "steps", "peak_tokens", "sent_tokens")
@@ -148,7 +148,7 @@ def show_message(path: str, index: int, workspace: str = "") -> Iterator[str]:
         yield from _said(message)
 
 
-def _found(path: str, step: int | None, wanted: Wanted) -> list[tuple[str, Sequence[Taken]]]:
+def _found(path: str, step: int | None, wanted: Wanted) -> list[tuple[str, Sequence[TraceStep]]]:
     """(name, steps) of each session of a file, of which one at least has this step."""
     found = [(name, steps) for name, steps, _ in steps_at(path, wanted, below=False)]
     taken = [one.step for _, steps in found for one in steps]
@@ -159,7 +159,7 @@ def _found(path: str, step: int | None, wanted: Wanted) -> list[tuple[str, Seque
     return found
 
 
-def _lines(steps: Sequence[Taken], step: int | None, diff: bool) -> Iterator[str]:
+def _lines(steps: Sequence[TraceStep], step: int | None, diff: bool) -> Iterator[str]:
     before: list[Entry] = []
     for taken, view in views(steps):
         if step is None or taken.step == step:
@@ -175,7 +175,7 @@ def _whole(view: View) -> Iterator[str]:
         yield from _entry(f"[{at}]", entry)
 
 
-def _changed(before: Sequence[Entry], view: View, taken: Taken) -> Iterator[str]:
+def _changed(before: Sequence[Entry], view: View, taken: TraceStep) -> Iterator[str]:
     """What left the view (-), what came (+), each change of the step first."""
     for record in taken.changes:
         yield INDENT + _told(record["payload"])

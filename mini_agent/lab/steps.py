@@ -1,7 +1,7 @@
 """Milestone 6: a finished trace, step by step: what came in, what was done, what was sent.
 
 The same questions (`why`, `show`) are asked of a trace, whose views are rebuilt from
-its records, and of a session that is replayed under a policy; both come as `Taken`.
+its records, and of a session that is replayed under a policy; both come as `TraceStep`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .replay import Moment, Trial, replay
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TraceStep:
     """One model call: its step, `history` messages said before it, the entries that
     `arrived` since the last call, the records of the changes since then, and the tokens
     `sent`, tool declarations too (0 where nobody has counted them). `host`: another agent,
@@ -36,7 +36,7 @@ class Taken:
 
 
 def steps_of_trace(records: Sequence[Record], estimate: Estimator,
-                   since: bool = False) -> Iterator[Taken]:
+                   since: bool = False) -> Iterator[TraceStep]:
     """The model calls of a trace, and behind them, if asked for, the changes `since` the last
     one, where there are any. Raises `TraceError` where a change does not fit."""
     arrived: list[Entry] = []
@@ -51,15 +51,15 @@ def steps_of_trace(records: Sequence[Record], estimate: Estimator,
         elif record["event"] == "model_call":
             call = record["payload"]
             step = call["step"]
-            yield Taken(step, size, arrived, changes, call.get("tokens") or 0, host)
+            yield TraceStep(step, size, arrived, changes, call.get("tokens") or 0, host)
             arrived, changes, host = [], [], False
         elif record["event"] == "host_compression":
             host = True
     if since and changes:
-        yield Taken(step + 1, size, arrived, changes, asked=False)
+        yield TraceStep(step + 1, size, arrived, changes, asked=False)
 
 
-def views(steps: Iterable[Taken]) -> Iterator[tuple[Taken, View]]:
+def views(steps: Iterable[TraceStep]) -> Iterator[tuple[TraceStep, View]]:
     """Each step with the view that was sent; it changes as the next one is asked for."""
     view = View()
     for taken in steps:
@@ -71,17 +71,17 @@ def views(steps: Iterable[Taken]) -> Iterator[tuple[Taken, View]]:
 
 
 def steps_of_replay(recording: Recording, policy: Policy, window: int,
-                    marks: Iterable[int] = ()) -> list[Taken]:
+                    marks: Iterable[int] = ()) -> list[TraceStep]:
     """The model calls of a recorded session under a policy at a window; `marks` are how many
     messages it had each time its own agent compressed it."""
-    taken: list[Taken] = []
+    taken: list[TraceStep] = []
     waiting = sorted(marks)
 
     def note(moment: Moment) -> None:
         changes = [record for record in moment.records if "entries" in record["payload"]]
         come = [at for at in waiting if at <= moment.at]
         del waiting[:len(come)]
-        taken.append(Taken(moment.step, moment.at, moment.arrived, changes, host=bool(come)))
+        taken.append(TraceStep(moment.step, moment.at, moment.arrived, changes, host=bool(come)))
 
     replay(recording, [Trial(recording, policy, window, [note])])
     return taken

@@ -2,7 +2,7 @@
 
 Of one text: when it entered and from where, at which steps the model could see it and
 in what form, which record took it away, and how it can be had now. What is left out:
-finding the session and its steps (`look.py`, `steps.py`).
+finding the session and its steps (`session_steps.py`, `steps.py`).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from ..messages import Message, arguments_text, text_of
 from ..trace import Record
 from .facts import state_of
 from .nearly import nearly_said
-from .steps import Taken
-from .whyform import Cause, Entered, Explained, FirstSeen, Now, Origin, Seen, WayBack
+from .steps import TraceStep
+from .whyform import Cause, Explanation, FirstSeen, Now, Occurrence, Origin, Period, WayBack
 
 SHOWN = 5  # messages that are named one by one
 ARGUMENT_CHARS = 120  # of the arguments of a call; --json has all of them
 
 
 @dataclass
-class Sight:
+class Sighting:
     """Steps `first` to `last` at which the text stood in one form, or, not `sent`, as it will
     stand in the next request; `cause` is the record that made it so, None where it was a
     new message."""
@@ -42,12 +42,12 @@ class Sight:
     sent: bool = True
 
 
-def sights(text: str, steps: Iterable[Taken],
-           history: Sequence[Message]) -> tuple[list[Sight], View]:
+def sightings(text: str, steps: Iterable[TraceStep],
+              history: Sequence[Message]) -> tuple[list[Sighting], View]:
     """The forms in which `text` was seen, step after step, "" before it was there, and the
     last view."""
     where = [index for index, message in enumerate(history) if text in text_of(message)]
-    found: list[Sight] = []
+    found: list[Sighting] = []
     view = View()
     for taken in steps:
         came = any(text in text_of(entry.message) for entry in taken.arrived)
@@ -67,7 +67,7 @@ def sights(text: str, steps: Iterable[Taken],
     return found, view
 
 
-def _folded(text: str, taken: Taken, view: View,
+def _folded(text: str, taken: TraceStep, view: View,
             holders: frozenset[int]) -> tuple[View, Record | None, Record | None]:
     """The view of a step, made of the one before. Of its changes the last that touched the
     text, and the last that touched a message with it (by a handle, say, whose text stands
@@ -86,7 +86,7 @@ def _folded(text: str, taken: Taken, view: View,
     return view, cause, about
 
 
-def _look(text: str, view: View, holders: set[int], step: int, cause: Record | None) -> Sight:
+def _look(text: str, view: View, holders: set[int], step: int, cause: Record | None) -> Sighting:
     """How the text stands in a view: the form, and the history messages it stands for. What
     no message has said yet can be there all the same, in a summary or attached: `made`."""
     entries = [entry for entry in view.entries if text in text_of(entry.message)]
@@ -97,16 +97,16 @@ def _look(text: str, view: View, holders: set[int], step: int, cause: Record | N
     elif form == "summary" and hows == {"attached"}:
         form = "attached"
     at = sorted(index for entry in entries for index in entry.stands_for if index in holders)
-    return Sight(step, step, form, at, cause)
+    return Sighting(step, step, form, at, cause)
 
 
-def explain(text: str, steps: Iterable[Taken], history: Sequence[Message]) -> Explained:
+def explain(text: str, steps: Iterable[TraceStep], history: Sequence[Message]) -> Explanation:
     """All that `why` knows of a text, as plain JSON."""
     taken = list(steps)
-    sighted, last = sights(text, taken, history)
+    sighted, last = sightings(text, taken, history)
     found = [sight for sight in sighted if sight.form]
     holders = [index for index, message in enumerate(history) if text in text_of(message)]
-    entered: list[Entered] = [
+    entered: list[Occurrence] = [
         {"message": index, **_origin(history, index), **_first_seen(index, taken, found),
          "part": part_with(text, history, index)}
         for index in holders]
@@ -120,7 +120,7 @@ def explain(text: str, steps: Iterable[Taken], history: Sequence[Message]) -> Ex
                 holders, last)}}
 
 
-def _first_seen(index: int, taken: Sequence[Taken], found: Sequence[Sight]) -> FirstSeen:
+def _first_seen(index: int, taken: Sequence[TraceStep], found: Sequence[Sighting]) -> FirstSeen:
     """The step whose request first had a message, None for none, and whether the text was in
     it still: a message can be cut before it is sent for the first time."""
     first = next((step.step for step in taken if step.history > index and step.asked), None)
@@ -154,7 +154,7 @@ def _way_back(holders: Sequence[int], view: View) -> WayBack:
     return {"handles": shown, "log": list(holders)}
 
 
-def why_lines(found: Explained) -> Iterator[str]:
+def why_lines(found: Explanation) -> Iterator[str]:
     """An explanation in words, one line per fact."""
     yield from _entered(found["entered"]) if found["entered"] else _never_said(found)
     for sight in found["seen"]:
@@ -170,7 +170,7 @@ def why_lines(found: Explained) -> Iterator[str]:
                "which is not replayed: from then on it may not have had this")
 
 
-def _entered(entered: Sequence[Entered]) -> Iterator[str]:
+def _entered(entered: Sequence[Occurrence]) -> Iterator[str]:
     for place in entered[:SHOWN]:
         arguments = one_line(place["arguments"], ARGUMENT_CHARS)
         source = place["tool"] and f" of {place['tool']} {arguments}"
@@ -183,7 +183,7 @@ def _entered(entered: Sequence[Entered]) -> Iterator[str]:
         yield f"          and {more}, the last is #{entered[-1]['message']}"
 
 
-def _never_said(found: Explained) -> Iterator[str]:
+def _never_said(found: Explanation) -> Iterator[str]:
     """No message has it; where it nearly stands."""
     yield "it was never said in this session (capitals and blanks have to be as they were)"
     for place in found["nearly"][:SHOWN]:
@@ -194,7 +194,7 @@ def _never_said(found: Explained) -> Iterator[str]:
         yield f"          and {number_of(len(found['nearly']) - SHOWN, 'more message')}"
 
 
-def _form(sight: Seen) -> str:
+def _form(sight: Period) -> str:
     named = ", ".join(f"#{index}" for index in sight["messages"][:SHOWN])
     more = "" if len(sight["messages"]) <= SHOWN else f" and {len(sight['messages']) - SHOWN} more"
     return {"verbatim": f"verbatim in {named}{more}", "shortened": f"in a shortened {named}{more}",
@@ -211,12 +211,12 @@ def _because(cause: Cause | None) -> str:
             f"{cause['before_tokens']} -> {number_of(cause['after_tokens'], 'token')})")
 
 
-def part_said(place: Entered) -> str:
+def part_said(place: Occurrence) -> str:
     """The arguments that stand behind the handle, as in a call."""
     return "".join(f", {name}={json.dumps(value)}" for name, value in place["part"].items())
 
 
-def _now(now: Now, entered: Sequence[Entered]) -> str:
+def _now(now: Now, entered: Sequence[Occurrence]) -> str:
     ways = []
     if now["form"] not in ("", "handle", "gone"):
         ways.append("the model can see it")

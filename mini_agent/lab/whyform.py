@@ -23,14 +23,14 @@ class FirstSeen(TypedDict):
     with_text: bool          # whether the text was still in it: it can have been cut before
 
 
-class Entered(Origin, FirstSeen):
+class Occurrence(Origin, FirstSeen):
     """A message that has the text."""
 
     message: int             # history index
     part: dict[str, Any]     # arguments of read_result by which it gives the text back
 
 
-class Nearly(TypedDict):
+class NearMiss(TypedDict):
     """A message that has the text but for capitals and blanks, or where nobody would look."""
 
     message: int             # history index
@@ -49,8 +49,8 @@ class Cause(TypedDict):
     after_tokens: int
 
 
-class Seen(TypedDict):
-    """Steps at which the text stood in one form."""
+class Period(TypedDict):
+    """Steps at which the text stood in one form, one after another."""
 
     first: int
     last: int
@@ -73,12 +73,12 @@ class Now(WayBack):
     form: str                # as of the last that was seen, "" for none
 
 
-class Explained(TypedDict):
+class Explanation(TypedDict):
     """All of it."""
 
     text: str
-    entered: list[Entered]
-    nearly: list[Nearly]     # only where it was never said
-    seen: list[Seen]
+    entered: list[Occurrence]
+    nearly: list[NearMiss]   # only where it was never said
+    seen: list[Period]
     host: list[int]          # the steps before which a recorded agent had compressed
     now: Now

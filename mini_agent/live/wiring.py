@@ -21,7 +21,7 @@ from ..compression.policies import find_policy, plain
 from ..errors import UsageError
 from ..governance import governed_by, with_room
 from ..interrupts import Interrupts
-from ..lab.look import steps_at
+from ..lab.session_steps import steps_at
 from ..lab.why import explain, why_lines
 from ..meter import Prices, prices
 from ..models.base import Model, ParentModel

@@ -10,6 +10,7 @@ is used. What comes:
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, NamedTuple
 
 from .base import LogSession
@@ -22,7 +23,7 @@ from .log import Log
 _ENDS = ("_call", "_call_output")
 
 
-class Asked(NamedTuple):
+class RecordedCall(NamedTuple):
     """A call of the interface: the items that were sent, and those of the answer."""
 
     system: str
@@ -38,14 +39,14 @@ class Responses:
     def detects(self, document: Document) -> bool:
         """Whether the head holds a call or a result, bare or in a call of the interface."""
         return any(_is_item(item) for value in document.head
-                   for item in (value, *(one for part in _asked(value)[1:] for one in part)))
+                   for item in (value, *chain(*_recorded_call(value)[1:])))
 
     def read(self, document: Document) -> list[LogSession]:
         """One session per row of calls that go on from each other; loose items are one."""
-        told: list[list[Asked]] = []
+        told: list[list[RecordedCall]] = []
         loose: list[dict[str, Any]] = []
         for number, value in document.records():
-            asked = _asked(value)
+            asked = _recorded_call(value)
             if asked.sent:
                 before = told[-1][-1].sent if told else None
                 if before is not None and asked.sent[:len(before)] == before:
@@ -57,18 +58,18 @@ class Responses:
             else:
                 document.skip(number, "no item and no call with an input")
         if loose:
-            told.insert(0, [Asked("", loose, [])])
+            told.insert(0, [RecordedCall("", loose, [])])
         return [finish(_log(row), document, str(number) if len(told) > 1 else "")
                 for number, row in enumerate(told, 1)]
 
 
-def _asked(value: Any) -> Asked:
+def _recorded_call(value: Any) -> RecordedCall:
     """A recorded call; one without an input if the value is something else."""
     outer = dict_of(value if "type" not in dict_of(value) else None)
     request = dict_of(outer.get("request")) or outer
     sent = request.get("input")
     answer = (dict_of(outer.get("response")) or outer).get("output")
-    return Asked(string_of(request.get("instructions")),
+    return RecordedCall(string_of(request.get("instructions")),
                  [{"role": "user", "content": sent}] if isinstance(sent, str) else dicts_of(sent),
                  dicts_of(answer))
 
@@ -78,7 +79,7 @@ def _is_item(value: Any) -> bool:
     return isinstance(item.get("call_id"), str) and string_of(item.get("type")).endswith(_ENDS)
 
 
-def _log(row: list[Asked]) -> Log:
+def _log(row: list[RecordedCall]) -> Log:
     log = Log(Responses.name)
     log.system(row[0].system, counted=False)
     reading = Reading(log)

@@ -17,7 +17,7 @@ from ..errors import DONE, FAILED, UsageError
 from ..subcommands import add_command, add_plain
 
 if TYPE_CHECKING:
-    from .look import Wanted
+    from .session_steps import Wanted
 
 SHOWN, WHY = 30, 12  # blanks before what goes on of a row of each
 
@@ -52,7 +52,7 @@ def _add_replay(parser: argparse.ArgumentParser) -> None:
 
 def _wanted(options: argparse.Namespace) -> Wanted:
     """What the options of `_add_replay` say."""
-    from .look import Wanted
+    from .session_steps import Wanted
 
     return Wanted(options.policy, options.window, options.workspace)
 
@@ -102,7 +102,7 @@ def _shown_rows(options: argparse.Namespace) -> Iterable[str]:
     from ..hostile import escaped
     from ..subagents.traces import find_trace
     from ..trace import read_trace
-    from .look import is_trace
+    from .session_steps import is_trace
     from .show import show_steps, show_trace
 
     path = find_trace(options.trace)
@@ -130,7 +130,7 @@ def _why(options: argparse.Namespace) -> int:
     from ..columns import write_rows
     from ..hostile import escaped
     from ..subagents.traces import find_trace
-    from .look import is_trace, steps_at, unread_at
+    from .session_steps import is_trace, steps_at, unread_at
     from .why import explain, part_said, why_lines
 
     if not options.text:

@@ -19,11 +19,11 @@ from ..trace import Trace, parse_record, read_trace
 from .extremes import lab_policy
 from .recording import Recording
 from .sessions import left_out, open_sessions
-from .steps import Taken, steps_of_replay, steps_of_trace
+from .steps import TraceStep, steps_of_replay, steps_of_trace
 from .taskrun import run_in_copy
 
 FIRST = 1 << 24  # bytes of a first line that are read
-Looked = tuple[str, Sequence[Taken], Sequence[Message]]
+SessionSteps = tuple[str, Sequence[TraceStep], Sequence[Message]]
 
 
 class Wanted(NamedTuple):
@@ -35,7 +35,7 @@ class Wanted(NamedTuple):
     workspace: str = ""
 
 
-def steps_at(path: str, wanted: Wanted = Wanted(), below: bool = True) -> Iterator[Looked]:
+def steps_at(path: str, wanted: Wanted = Wanted(), below: bool = True) -> Iterator[SessionSteps]:
     """(name, steps, history) of each session in a file; with those `below` a trace, and what
     was done in it since the last call.
 
