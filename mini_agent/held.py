@@ -43,7 +43,7 @@ def handles(entry: Entry) -> set[int]:
             if index in shown or any(index in span for span in spans)}
 
 
-class Held:
+class HeldEvidence:
     """What one view holds of the evidence, kept as entries come and go."""
 
     def __init__(self, evidence: Evidence) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from .compression.state import WindowState
 from .compression.view import Entry
 from .evidence import Evidence
-from .held import Held, Shares
+from .held import HeldEvidence, Shares
 from .trace import Record
 
 
@@ -27,7 +27,7 @@ def own_evidence(records: Sequence[Record], state: WindowState) -> dict[str, Any
     evidence = Evidence([record["message"] for record in records if record["type"] == "message"])
     coming = iter(evidence.steps)
     step = next(coming, None)
-    view = _Watched(Held(evidence))
+    view = _Watched(HeldEvidence(evidence))
     found: list[Shares] = []
     for record in records:
         if record["type"] == "message" and step and len(state.history) == step.at:
@@ -50,7 +50,7 @@ def _mean(shares: Sequence[float | None]) -> float | None:
 class _Watched:
     """What a view holds, told of the entries that come and go."""
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: HeldEvidence) -> None:
         self.held = held
         self._entries: dict[int, Entry] = {}
 

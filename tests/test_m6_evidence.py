@@ -6,7 +6,7 @@ import unittest
 
 from mini_agent.compression.view import Entry
 from mini_agent.evidence import Evidence
-from mini_agent.held import Held, Shares
+from mini_agent.held import HeldEvidence, Shares
 from mini_agent.finder import Finder, in_context, is_telling, places
 from mini_agent.messages import assistant, call, system, text_of, tool_result, user
 from mini_agent.words import GENERAL, WORD, lines, stands_at, words
@@ -145,14 +145,14 @@ class HeldTest(unittest.TestCase):
 
     def shares(self, *contents, how="summary"):
         """The shares of the last step where the view has only these texts."""
-        held = Held(self.evidence)
+        held = HeldEvidence(self.evidence)
         for content in contents:
             held.enter(Entry(user(content), 1, (), how))
         return held.shares(self.step)
 
     def test_nothing_held_is_zero_and_all_held_is_one(self):
         """A verbatim entry holds what its message holds."""
-        held = Held(self.evidence)
+        held = HeldEvidence(self.evidence)
         self.assertEqual(Shares(0, 0, 0, 0, None, 0), held.shares(self.step))
         held.enter(Entry(self.history[3], 1, (3,)))
         self.assertEqual(Shares(1, 1, 1, 1, None, 1), held.shares(self.step))
@@ -163,7 +163,7 @@ class HeldTest(unittest.TestCase):
 
     def test_what_stands_behind_a_handle_can_be_reached(self):
         """As long as an entry shows that of a message which has the item, for which it stands."""
-        held = Held(self.evidence)
+        held = HeldEvidence(self.evidence)
         note = Entry(user("2 messages are left out: #2-#3; read_result(handle=N)"), 1, (2, 3),
                      "summary")
         for entry, reach in ((note, 1), (note._replace(stands_for=(2,)), 0), (
@@ -193,7 +193,7 @@ class HeldTest(unittest.TestCase):
         line = "return the sum of both"
         evidence = Evidence(session(({"q": "x"}, line), *[({"q": "x"}, "nothing")] * 5,
                                     ({"q": line}, "ok")))
-        held = Held(evidence)
+        held = HeldEvidence(evidence)
         held.enter(Entry(user(line), 1, (), "summary"))
         self.assertEqual(Shares(1, 1, 1, 1, 1, 1), held.shares(evidence.steps[6]))
 
@@ -253,13 +253,14 @@ class HeldTest(unittest.TestCase):
 
     def test_a_step_over_the_window_counts_zero(self):
         """Otherwise the policy that lets everything overflow would win."""
-        held = Held(self.evidence)
+        held = HeldEvidence(self.evidence)
         held.enter(Entry(self.history[3], 1, (3,)))
         self.assertEqual(Shares(0, 0, 0, 0, None, 0), held.shares(self.step, over=True))
 
     def test_a_step_without_items_counts_nowhere(self):
         """There is nothing to hold in it."""
-        self.assertEqual(Shares(*[None] * 6), Held(self.evidence).shares(self.evidence.steps[0]))
+        self.assertEqual(Shares(*[None] * 6),
+                         HeldEvidence(self.evidence).shares(self.evidence.steps[0]))
 
     def test_entries_that_come_and_go_leave_what_is_there(self):
         """Thousands of random views: the counts are those of the entries of the moment."""
@@ -268,7 +269,7 @@ class HeldTest(unittest.TestCase):
         history = session(*(({"q": " ".join(chance.sample(names, 3))},
                              " some text ".join(chance.sample(names, 4))) for _ in range(60)))
         evidence = Evidence(history)
-        held, inside = Held(evidence), []
+        held, inside = HeldEvidence(evidence), []
         for _ in range(3000):
             if inside and chance.random() < .5:
                 held.leave(inside.pop(chance.randrange(len(inside))))

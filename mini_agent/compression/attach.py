@@ -40,7 +40,7 @@ def check_kinds(attach: str) -> None:
                              value=kind, remedy=f"known are: {', '.join(KINDS)}")
 
 
-class Attached(NamedTuple):
+class Attachment(NamedTuple):
     """One thing that is put back: its kind, its name, its entry."""
 
     kind: str
@@ -57,7 +57,7 @@ class _Source(NamedTuple):
 
 
 def attachments(kinds: Sequence[str], view: View, scene: Scene, covered: Sequence[int],
-                stop: int, room: int) -> list[Attached]:
+                stop: int, room: int) -> list[Attachment]:
     """What of `kinds` fits into `room` tokens together, in this order of importance.
 
     `covered` are the history messages that are folded, `stop` the view index behind
@@ -65,7 +65,7 @@ def attachments(kinds: Sequence[str], view: View, scene: Scene, covered: Sequenc
     """
     source = _Source(scene, covered, [entry.message for entry in view.entries[stop:]
                                       if entry.how == "verbatim"])
-    found: list[Attached] = []
+    found: list[Attachment] = []
     for kind in kinds:
         for item in _MAKERS[kind](source, room):
             if item.entry.tokens <= room:
@@ -83,29 +83,29 @@ def _entry(scene: Scene, text: str) -> Entry:
     return scene.entry(user(text), (), "attached")
 
 
-def _card(source: _Source, room: int) -> Iterator[Attached]:
+def _card(source: _Source, room: int) -> Iterator[Attachment]:
     """The state card, with half of its points, and so on, where there is less room."""
     scene, most = source.scene, MAX_OPEN
     while most:
         text = "\n".join([scene.texts("card_title"), *card_lines(scene, most)])
         entry = _entry(scene, text)
         if entry.tokens <= room:
-            yield Attached("card", "", entry)
+            yield Attachment("card", "", entry)
             return
         most //= 2
 
 
-def _notice(source: _Source, room: int) -> Iterator[Attached]:
-    yield Attached("notice", "", _entry(source.scene, source.scene.texts("boundary_notice")))
+def _notice(source: _Source, room: int) -> Iterator[Attachment]:
+    yield Attachment("notice", "", _entry(source.scene, source.scene.texts("boundary_notice")))
 
 
-def _tools(source: _Source, room: int) -> Iterator[Attached]:
+def _tools(source: _Source, room: int) -> Iterator[Attachment]:
     if names := sorted(source.scene.tools):
         text = source.scene.texts("tools_restored", names=", ".join(names))
-        yield Attached("tools", "", _entry(source.scene, text))
+        yield Attachment("tools", "", _entry(source.scene, text))
 
 
-def _skills(source: _Source, room: int) -> Iterator[Attached]:
+def _skills(source: _Source, room: int) -> Iterator[Attachment]:
     """The skills that were loaded, the newest first, each once, whole or not at all."""
     scene = source.scene
     left = scene.budget.scaled(SKILL_TOKENS)
@@ -120,10 +120,10 @@ def _skills(source: _Source, room: int) -> Iterator[Attached]:
                        + message["content"])
         if entry.tokens <= left:
             left -= entry.tokens
-            yield Attached("skill", f"#{index}", entry)
+            yield Attachment("skill", f"#{index}", entry)
 
 
-def _files(source: _Source, room: int) -> Iterator[Attached]:
+def _files(source: _Source, room: int) -> Iterator[Attachment]:
     """The files last read, the newest first, unless a later reading still stands."""
     scene = source.scene
     standing = {deed.path for deed in deeds(source.standing)}
@@ -141,7 +141,7 @@ def _files(source: _Source, room: int) -> Iterator[Attached]:
         if entry is not None:
             found += 1
             room -= entry.tokens
-            yield Attached("file", path, entry)
+            yield Attachment("file", path, entry)
 
 
 def _last_whole(scene: Scene, file: File, covered: Sequence[int]) -> Iterator[tuple[Place, str]]:
@@ -177,5 +177,5 @@ def _cut_to(scene: Scene, key: str, path: str, index: int, content: str,
     return None
 
 
-_MAKERS: dict[str, Callable[[_Source, int], Iterator[Attached]]] = {
+_MAKERS: dict[str, Callable[[_Source, int], Iterator[Attachment]]] = {
     "card": _card, "notice": _notice, "tools": _tools, "skills": _skills, "files": _files}

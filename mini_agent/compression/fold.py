@@ -20,7 +20,7 @@ from ..errors import SummaryRefused
 from ..forms import BY_CODE, FORMS, heading
 from ..messages import user
 from ..tokens import PER_MESSAGE, by_lines
-from .attach import Attached, attachments, is_card
+from .attach import Attachment, attachments, is_card
 from .rising import common
 from .scene import Scene
 from .sections import SectionLines, Sections, bound, render
@@ -133,7 +133,7 @@ def _summary(how: Fold, scene: Scene, stretch: Stretch,
 
 
 def _put_back(how: Fold, view: View, scene: Scene, stretch: Stretch, summary: Entry,
-              cards: Sequence[int]) -> list[Attached]:
+              cards: Sequence[int]) -> list[Attachment]:
     """What is attached to the summary: it may fill half of what is left up to the goal, or
     the room of the old `cards` if that is more, as long as the change stays a gain."""
     freed = tokens_of(view.at(cards))
@@ -206,7 +206,7 @@ def _with_words(scene: Scene, sections: Sections, words: list[str]) -> Sections:
     return sections | {head: words or [scene.texts("said_none")]}
 
 
-def _facts(scene: Scene, stretch: Stretch, put_back: Sequence[Attached]) -> dict[str, Any]:
+def _facts(scene: Scene, stretch: Stretch, put_back: Sequence[Attachment]) -> dict[str, Any]:
     """What the record says beside the change: only what there is to say."""
     by_handle = [index for index in common(scene.index.chronicle.users, stretch.covered)
                  if index not in scene.protection.verbatim]
@@ -227,7 +227,7 @@ def _old_cards(how: Fold, view: View, scene: Scene, span: range) -> list[int]:
 
 
 def _change(how: Fold, view: View, scene: Scene, stretch: Stretch, summary: Entry,
-            put_back: Sequence[Attached], old_cards: Sequence[int],
+            put_back: Sequence[Attachment], old_cards: Sequence[int],
             facts: dict[str, Any]) -> Change:
     """Card at the top, then summary and what is put back, then the newest user message."""
     head, stop = head_end(view, scene), stretch.span.stop

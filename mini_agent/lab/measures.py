@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..held import Held, Shares
+from ..held import HeldEvidence, Shares
 from ..meter import Meter, Prices
 from .facts import Probe
 from .recording import Recording
@@ -61,7 +61,7 @@ class Tally:
                  evidence: bool = True, misses: bool = False, prices: Prices | None = None) -> None:
         self._recording, self._prices = recording, prices
         self.probes = [Probe(fact, recording.messages) for fact in facts]
-        self.held = Held(recording.evidence) if evidence else None
+        self.held = HeldEvidence(recording.evidence) if evidence else None
         self._means = {name: Mean() for name in Shares._fields}
         self._misses = misses
         self.missed: list[Missed] = []
@@ -112,7 +112,7 @@ class Tally:
         return [len(needed.items), len(needed.items) - len(missing), len(needed.far),
                 len(set(needed.far) - missing)]
 
-    def _weigh(self, held: Held, moment: Moment) -> None:
+    def _weigh(self, held: HeldEvidence, moment: Moment) -> None:
         for entry in (*moment.arrived, *moment.made):
             held.enter(entry)
         for entry in moment.gone:

@@ -65,7 +65,7 @@ class Guard:
 
     def watched(self, tool: Tool) -> Tool:
         """The same tool; its result also says what it changed of what is protected."""
-        return Watched(tool, self)
+        return WatchedTool(tool, self)
 
     def snapshot(self) -> dict[str, str]:
         """A mark of the state of each file that is protected or not given, by its path."""
@@ -126,7 +126,7 @@ class Guard:
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedTool:
     """A tool whose writes cannot be known beforehand: its result says what it changed."""
 
     tool: Tool

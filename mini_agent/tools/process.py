@@ -27,7 +27,7 @@ KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the second
 
 
 @dataclass(frozen=True)
-class Finished:
+class ProgramResult:
     """How a program ended: its exit status (None: the time limit), its output's head
     and tail, and how many characters between them were left out."""
 
@@ -72,12 +72,12 @@ class Capture:
         self._head += text[:room]
         self._tail = (self._tail + text[room:])[-self._half:]
 
-    def finished(self, status: int | None) -> Finished:
+    def finished(self, status: int | None) -> ProgramResult:
         """What was kept, once nothing more comes."""
         self.add(b"", last=True)
         with self._lock:
             left_out = self._total - len(self._head) - len(self._tail)
-            return Finished(status, self._head, self._tail, left_out)
+            return ProgramResult(status, self._head, self._tail, left_out)
 
 
 def _drawn_last(line: str) -> str:
@@ -156,7 +156,7 @@ class Program:
 
 def run_program(command: str | Sequence[str], *, folder: Path, environment: Mapping[str, str],
                 timeout: float, limit: int, clean: Callable[[str], str],
-                own_session: bool = True) -> Finished:
+                own_session: bool = True) -> ProgramResult:
     """Run words as a program, a string in a shell. Raises OSError if it cannot start.
 
     `timeout` is in seconds. What the program leaves running is ended with it. An interrupt ends

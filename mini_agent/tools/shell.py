@@ -21,7 +21,7 @@ from ..data_uris import without_data
 from ..errors import ToolError
 from ..hostile import clean_output, one_line
 from .output import HEADER_ROOM, LIMIT
-from .process import Finished, run_program
+from .process import ProgramResult, run_program
 from .schema import object_of
 from .workspace import Workspace
 
@@ -107,7 +107,7 @@ class RunCommand:
         text = without_data(self.workspace.scrub(clean_output(text)))
         return text.replace(sys.executable, "python3") if sys.executable else text
 
-    def _result(self, done: Finished, seconds: float) -> str:
+    def _result(self, done: ProgramResult, seconds: float) -> str:
         """The result, or the error, whose first line says what was left out."""
         output, note = done.head + done.tail, ""
         if done.left_out:

@@ -18,7 +18,7 @@ from ...hostile import escaped
 from ...subagents.traces import children_of, find_trace
 from .anthropic import Anthropic
 from .atif import Atif
-from .base import HostCompression, LogSession, LogSize, Mended, Reader, left_out
+from .base import HostCompression, LogSession, LogSize, MendedFault, Reader, left_out
 from .claude_code import ClaudeCode
 from .codex import Codex
 from .copilot import Copilot
@@ -73,7 +73,7 @@ def open_sessions(path: str | Path,
     sessions[0].unreadable = sorted(document.unreadable, key=lambda lost: lost.line)
     if document.bad_lines:
         sessions[0].notes["lines_with_bad_bytes"] = len(document.bad_lines)
-        sessions[0].mended += [Mended(f"line {line}", "lines_with_bad_bytes")
+        sessions[0].mended += [MendedFault(f"line {line}", "lines_with_bad_bytes")
                                for line in document.bad_lines]
     if len(sessions) < len(found):
         sessions[0].notes["sessions_without_messages"] = len(found) - len(sessions)

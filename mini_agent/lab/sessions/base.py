@@ -62,7 +62,7 @@ def act_of(at: int, event: Any, payload: dict[str, Any]) -> Act | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class MendedFault:
     """What of the log did not fit together: the `note` that counts it, its place in the
     session ("message 3", an index, or "line 12" of the file), and the id it is about."""
 
@@ -105,7 +105,7 @@ class LogSession:
     host_compressions: list[HostCompression] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
     notes: dict[str, int] = field(default_factory=dict)
-    mended: list[Mended] = field(default_factory=list)
+    mended: list[MendedFault] = field(default_factory=list)
     injected: set[int] = field(default_factory=set)
     acts: list[Act] = field(default_factory=list)
     seen: LogSize = field(default_factory=LogSize)

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from ...hostile import clean
 from ...messages import Message, assistant, system, tool_result, user
 from ...texts import LANGUAGES, language_of
-from .base import MISSING_RESULT, HostCompression, LogSession, Mended
+from .base import MISSING_RESULT, HostCompression, LogSession, MendedFault
 from .document import Document
 from .log import Log, Piece, failed
 from .pairing import Unit, joined_pieces, merged_turns, pair
@@ -72,9 +72,9 @@ def _write(session: LogSession, units: list[Unit], log: Log) -> None:
     session.steps = [mine if given is None else given for given, mine in zip(steps, derived)]
 
 
-def _places(piece: Piece, at: int) -> list[Mended]:
+def _places(piece: Piece, at: int) -> list[MendedFault]:
     """What was mended at a piece that stands, or would have stood, at a message."""
-    return [Mended(f"message {at}", *fault) for fault in piece.faults]
+    return [MendedFault(f"message {at}", *fault) for fault in piece.faults]
 
 
 def _without_systems(units: list[Unit], log: Log, session: LogSession) -> Iterator[Unit]:
