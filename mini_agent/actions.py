@@ -23,12 +23,11 @@ _LOOKS = {"search", "list", "grep", "find", "glob", "tree"}
 _WORD = re.compile(r"[A-Z]?[a-z]+")
 
 
-class Deed(NamedTuple):
-    """A file that a call has read or changed; `result` is the position of the call's result."""
+class FileAccess(NamedTuple):
+    """A file that a call has read or changed, by `what`; `result` is the position of the result."""
 
     path: str
     what: str
-    call: Call
     result: int
 
 
@@ -77,7 +76,7 @@ def call_of(history: Sequence[Message], index: int) -> Call | None:
                  if place == index - start - 1), None)
 
 
-def deeds(messages: Sequence[Message]) -> Iterator[Deed]:
+def file_accesses(messages: Sequence[Message]) -> Iterator[FileAccess]:
     """Every file read or changed without an error, in order."""
     for group in groups(messages):
         calls = calls_of(messages[group.start])
@@ -86,4 +85,4 @@ def deeds(messages: Sequence[Message]) -> Iterator[Deed]:
                                   if calls else ()):
             if position is None or results[position].get("error") or not (what := access(call)):
                 continue
-            yield Deed(target(call), what, call, group.start + 1 + position)
+            yield FileAccess(target(call), what, group.start + 1 + position)

@@ -1,7 +1,7 @@
 """Milestone 1: an agent is put together here, for a task file and for a person alike.
 
 `Setup` is what others give it, `Grant` what it may do, `Kit` what comes of both: the
-model and the tools that are waited for, the history, the shelf and the window that the
+model and the tools that are waited for, the history, the store and the window that the
 tools look into. Who runs them is left out: `runner.py` a task, `session.py` a conversation.
 """
 
@@ -14,12 +14,12 @@ from typing import Any
 
 from .compression.inputs import DESCRIBE, DescribeTool
 from .compression.marks import marked_pins
-from .compression.means import Means
 from .compression.pin_tools import PinTool, StageDoneTool
 from .compression.pins import Pin
 from .compression.policies import tools_of
+from .compression.resources import Resources
 from .compression.state import WindowState
-from .compression.store import MemoryShelf, RunShelf
+from .compression.store import FolderStore, MemoryStore
 from .compression.token_budget import TokenBudget
 from .compression.tools import reading_tools
 from .compression.window import ContextWindow
@@ -93,7 +93,7 @@ class Kit:
         self.history, self.folder = history, folder
         self.workspace = Workspace(setup.workspace, texts)
         self.model = WaitingModel(setup.model, setup.interrupts)
-        self.shelf = MemoryShelf() if folder is None else RunShelf(folder)
+        self.store = MemoryStore() if folder is None else FolderStore(folder)
         self.window: ContextWindow | None = None
         self.token_budget = TokenBudget(setup.grant.tokens, texts)
 
@@ -131,18 +131,18 @@ class Kit:
         if governance is not None:
             state = state or WindowState(estimator(governance.estimator), self.texts)
             self.window = ContextWindow(governance.policy, governance.budget, state,
-                                        Means(self.model, self.tracer, self.shelf),
+                                        Resources(self.model, self.tracer, self.store),
                                         tools.declarations())
         return Agent(self.model, tools, self.tracer, window=self.window, pay=self.token_budget.pay,
                      texts=self.texts, max_steps=self.setup.grant.steps, history=self.history,
                      incoming=self.setup.incoming)
 
     def _window_tools(self, governance: Governance | None) -> list[Tool]:
-        """The tools over history, shelf and window that a policy needs."""
+        """The tools over history, store and window that a policy needs."""
         if governance is None:
             return []
         policy = governance.policy
-        tools = reading_tools(tools_of(policy), self.history, self.shelf, self.texts,
+        tools = reading_tools(tools_of(policy), self.history, self.store, self.texts,
                               governance.budget.window)
         if policy.ladder:
             tools.append(PinTool(lambda: self.window, self.history, self.texts))

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from .actions import CHANGED, READ, deeds
+from .actions import CHANGED, READ, file_accesses
 from .forms import DRAFTED, FORMS, asked, heading
 from .messages import Message, calls_of
 from .texts import Texts
@@ -210,8 +210,8 @@ def _open(messages: Sequence[Message], texts: Texts) -> Iterator[str]:
 def touched(messages: Sequence[Message]) -> dict[str, str]:
     """`CHANGED` or `READ` for each file, the one touched last at the end."""
     last: dict[str, str] = {}
-    for deed in deeds(messages):
-        last[deed.path] = CHANGED if CHANGED in (deed.what, last.pop(deed.path, "")) else READ
+    for file in file_accesses(messages):
+        last[file.path] = CHANGED if CHANGED in (file.what, last.pop(file.path, "")) else READ
     return last
 
 

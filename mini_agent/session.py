@@ -68,7 +68,7 @@ class Session:
 
     def owe(self, records: Sequence[Record]) -> None:
         """Give the store again what these records say it had, whatever became of its file."""
-        self._kit.shelf.owe(stored(records, self._kit.history))
+        self._kit.store.owe(stored(records, self._kit.history))
 
     def _incoming(self) -> list[str]:
         said, self._said = self._said, []

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from mini_agent.compression.means import Means
+from mini_agent.compression.resources import Resources
 from mini_agent.compression.policies import (
     Policy, budget_of, find_policy, make_policy, with_settings)
-from mini_agent.compression.scene import Shelf
+from mini_agent.compression.scene import Store
 from mini_agent.compression.state import WindowState
-from mini_agent.compression.store import MemoryShelf
+from mini_agent.compression.store import MemoryStore
 from mini_agent.compression.view import Entry
 from mini_agent.compression.window import ContextWindow
 from mini_agent.messages import Message, assistant, call, system, tool_result, user
@@ -33,17 +33,17 @@ class Desk:
     """One session under a policy. `window` in tokens; numbers are not scaled unless asked for."""
 
     def __init__(self, policy: str | Policy, window: int, *, tools: tuple[str, ...] = TOOLS,
-                 shelf: Shelf | None = None, language: str = "en", estimate: str = "chars4",
+                 store: Store | None = None, language: str = "en", estimate: str = "chars4",
                  scale: bool = False, **settings: Any) -> None:
         made = find_policy(policy) if isinstance(policy, str) else policy
         made = replace(with_settings(made, settings, "test"), scale=scale)
         self.records: list[Record] = []
         self.history: list[Message] = []
         self.step = 0
-        self.shelf = MemoryShelf() if shelf is None else shelf
+        self.store = MemoryStore() if store is None else store
         self.window = ContextWindow(
             made, budget_of(made, window), WindowState(estimator(estimate), Texts(language)),
-            Means(ScriptedModel([]), Tracer(self.records.append), self.shelf),
+            Resources(ScriptedModel([]), Tracer(self.records.append), self.store),
             [{"name": name, "description": "", "parameters": {}} for name in tools])
         self.say(system("You are a coding agent."), user("Mend the dates."))
 

@@ -52,8 +52,8 @@ class Checker:
     """Verifies the entries of one life. `tools` are those that the agent has."""
 
     def __init__(self, history: Sequence[Message], language: str, tools: Sequence[str],
-                 shelf: Any) -> None:
-        self.history, self.tools, self.shelf = history, tools, shelf
+                 store: Any) -> None:
+        self.history, self.tools, self.store = history, tools, store
         self.seen: dict[str, tuple[Entry, int]] = {}  # of each text the first entry, its row
         self.patterns = patterns(language)
         self._quoted = {row for message in history for row in _told(message).split("\n")}
@@ -185,14 +185,14 @@ class Checker:
             yield f"there are {whole} characters in all"
 
     def offloaded(self, said: Fields, entry: Entry, rows: Sequence[str]) -> Iterator[str]:
-        """The whole is on the shelf, and its first characters stand below."""
+        """The whole is in the store, and its first characters stand below."""
         yield from self.original(said, entry)
         content, kept = self.history[entry.stands_for[0]]["content"], "\n".join(self.body(rows))
         if not content.startswith(kept) or (len(kept), len(rows_of(kept))) != (
                 int(said["kept_chars"]), int(said["kept"])):
             yield f"{len(kept)} characters stand below"
-        if self.shelf.results.get(entry.stands_for[0]) != content:
-            yield "it is not on the shelf"
+        if self.store.results.get(entry.stands_for[0]) != content:
+            yield "it is not in the store"
 
     def again(self, said: Fields, entry: Entry, _: Sequence[str]) -> Iterator[str]:
         """The same call was made so often, and its last result was the same, or another."""
@@ -282,7 +282,7 @@ class Checker:
         """What can be searched for is in the store, but for what came from there."""
         if "recall" not in self.tools:
             yield "the agent has no such tool"
-        missing = [at for at in entry.stands_for if at not in self.shelf.texts
+        missing = [at for at in entry.stands_for if at not in self.store.texts
                    and self.history[at].get("name") not in ("recall", "read_result")]
         if missing:
             yield f"messages {missing} are not in the store"

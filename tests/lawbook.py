@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from mini_agent.compression.means import Means
 from mini_agent.compression.pins import Pin
+from mini_agent.compression.resources import Resources
 from mini_agent.compression.policies import (
     Policy, budget_of, find_policy, make_policy, with_settings)
 from mini_agent.compression.state import WindowState, rebuild
-from mini_agent.compression.store import MemoryShelf
+from mini_agent.compression.store import MemoryStore
 from mini_agent.compression.view import Entry, View
 from mini_agent.compression.window import ContextWindow
 from mini_agent.errors import ContextOverflowError, PromptTooLongError
@@ -41,7 +41,7 @@ class Life:
     records: list[Record] = field(default_factory=list)
     sent: dict[int, list[Entry]] = field(default_factory=dict)
     overflow: str = ""
-    shelf: MemoryShelf = field(default_factory=MemoryShelf)
+    store: MemoryStore = field(default_factory=MemoryStore)
 
     @property
     def bytes(self) -> str:
@@ -73,7 +73,7 @@ def live(case: Case, watch: Callable[[ContextWindow, Record], None] | None = Non
     tracer = Tracer(life.records.append, tell)
     window = ContextWindow(life.policy, budget_of(life.policy, case.window),
                            WindowState(life.estimate, texts),
-                           Means(ScriptedModel([], case.summaries, texts), tracer, life.shelf),
+                           Resources(ScriptedModel([], case.summaries, texts), tracer, life.store),
                            [{"name": name, "description": "", "parameters": {}}
                             for name in case.tools])
     history: list[Message] = []
@@ -183,7 +183,7 @@ def broken_laws(life: Life) -> Iterator[tuple[int, str]]:
 
 def checker_of(life: Life) -> Checker:
     """What verifies the claims in the views of a life."""
-    return Checker(life.case.messages, life.case.language, life.case.tools, life.shelf)
+    return Checker(life.case.messages, life.case.language, life.case.tools, life.store)
 
 
 def dishonest(life: Life) -> Iterator[tuple[int, str]]:

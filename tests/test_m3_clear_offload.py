@@ -8,7 +8,7 @@ from mini_agent.compression.clear import digest, first_sentence
 from mini_agent.compression.offload import head_of
 from mini_agent.compression.pins import Pin
 from mini_agent.compression.policies import find_policy, with_settings
-from mini_agent.compression.store import MemoryShelf
+from mini_agent.compression.store import MemoryStore
 from mini_agent.errors import PromptTooLongError, StrategyError
 from mini_agent.messages import assistant, call, tool_result
 
@@ -135,10 +135,10 @@ class Offload(unittest.TestCase):
             self.assertEqual(head, head_of("abc\ndef\nghi", limit), limit)
         self.assertEqual(("\nab", False), head_of("\nabcdef\n", 3))
 
-    def desk(self, window: int = 200_000, *, shelf: MemoryShelf | None = None, scale: bool = True,
+    def desk(self, window: int = 200_000, *, store: MemoryStore | None = None, scale: bool = True,
              **settings: object) -> Desk:
         policy = with_settings(find_policy("two_layer"), settings, "test")
-        return Desk(policy, window, shelf=shelf or MemoryShelf(), scale=scale)
+        return Desk(policy, window, store=store or MemoryStore(), scale=scale)
 
     def test_of_ten_results_of_40_000_characters_the_six_largest_go_to_disk(self) -> None:
         """400,000 characters in one step are over 200,000: four of 40,000 stay, 160,000."""
@@ -147,24 +147,24 @@ class Offload(unittest.TestCase):
         desk.ask()
         kept = [len(entry.message["content"]) for entry in desk.entries if entry.how == "verbatim"
                 and entry.message["role"] == "tool"]
-        self.assertEqual((len(desk.shelf.results), sum(kept)), (6, 160_000))
+        self.assertEqual((len(desk.store.results), sum(kept)), (6, 160_000))
 
     def test_the_largest_go_first(self) -> None:
         """Of 90,000 + 45,000 x 3 + 30,000 the one over 50,000 goes, and then no other has to."""
         desk = self.desk(2_000_000, scale=False)
         desk.round("x", *("y" * size for size in (45_000, 90_000, 45_000, 30_000, 45_000)))
         desk.ask()
-        self.assertEqual(list(desk.shelf.results), [4])
+        self.assertEqual(list(desk.store.results), [4])
         desk.round("x", *("z" * size for size in (50_000, 41_000, 50_000, 49_000, 30_000)))
         desk.ask()
-        self.assertEqual(list(desk.shelf.results), [4, 9])  # 220,000: one of the two largest
+        self.assertEqual(list(desk.store.results), [4, 9])  # 220,000: one of the two largest
 
     def test_a_result_of_50_000_characters_stays_and_one_more_goes(self) -> None:
         """The limit is for results over 50,000 characters."""
         desk = self.desk(2_000_000, scale=False)
         desk.round("x", "y" * 50_000, "y" * 50_001)
         desk.ask()
-        self.assertEqual(list(desk.shelf.results), [4])
+        self.assertEqual(list(desk.store.results), [4])
 
     def test_at_the_third_step_only_what_is_new_can_move(self) -> None:
         """X of 8,000 and Y of 7,000 were sent whole; with Z of 9,000 they are over 20,000, so Z
@@ -179,14 +179,14 @@ class Offload(unittest.TestCase):
         for _ in range(5):
             desk.round("x", "small")
             self.assertIs(desk.entry(7), preview)
-        self.assertEqual(list(desk.shelf.results), [7])
+        self.assertEqual(list(desk.store.results), [7])
 
     def test_the_absolute_numbers_scale_with_the_window(self) -> None:
         """In a window of 20,000 a result over 5,000 characters goes, a preview of 200 stays."""
         desk = self.desk(20_000)
         desk.round("x", "y" * 5_000, "y" * 5_001)
         desk.ask()
-        self.assertEqual(list(desk.shelf.results), [4])
+        self.assertEqual(list(desk.store.results), [4])
         self.assertEqual(desk.entry(4).message["content"].partition("\n")[2], "y" * 200)
 
     def test_a_preview_ends_on_a_whole_line_and_says_how_much_is_missing(self) -> None:
@@ -220,7 +220,7 @@ class Offload(unittest.TestCase):
         desk = self.desk(2_000_000, scale=False, max_chars=50)
         desk.round("x", "y" * 51)
         self.assertEqual(desk.ask()[3]["content"], "y" * 51)
-        self.assertEqual((desk.shelf.results, desk.records), ({}, []))
+        self.assertEqual((desk.store.results, desk.records), ({}, []))
 
     def test_a_pin_in_an_offloaded_result_is_carried_word_for_word(self) -> None:
         """The pinned line stands below the preview, which ends long before it."""
@@ -236,11 +236,11 @@ class Offload(unittest.TestCase):
             desk = self.desk()
             desk.round("x", "y" * 100_000, tool=tool)
             desk.ask()
-            self.assertEqual((desk.shelf.results, desk.entry(3).how), ({}, "verbatim"))
+            self.assertEqual((desk.store.results, desk.entry(3).how), ({}, "verbatim"))
 
     def test_a_store_that_fails_leaves_the_original_and_a_record(self) -> None:
         """Nothing changes, `compression_skipped` says failed, once; the next step tries again."""
-        desk = self.desk(shelf=Broken())
+        desk = self.desk(store=Broken())
         desk.round("x", "y" * 100_000)
         desk.ask()
         desk.round("x", "small")
@@ -251,9 +251,9 @@ class Offload(unittest.TestCase):
         self.assertIn("disk full", skipped["detail"])
 
     def test_without_a_place_to_keep_it_the_strategy_says_so(self) -> None:
-        """No shelf is a failure with a remedy, not a silent loss."""
+        """No store is a failure with a remedy, not a silent loss."""
         desk = self.desk()
-        desk.window._ladder._shelf = None
+        desk.window._ladder._store = None
         desk.round("x", "y" * 100_000)
         desk.ask()
         self.assertIn("nowhere to keep", desk.events("compression_skipped")[0]["detail"])
@@ -292,7 +292,7 @@ class Offload(unittest.TestCase):
             self.assertGreater(change["prefix_kept"], 0)
 
 
-class Broken(MemoryShelf):
+class Broken(MemoryStore):
     """A disk that is full."""
 
     def put(self, index: int, text: str) -> None:

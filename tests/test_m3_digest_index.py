@@ -79,7 +79,7 @@ class Index(unittest.TestCase):
                 covered = [at for group in groups(messages) if rng.random() < .7 for at in group]
                 self.assertEqual(
                     list(touched([messages[at] for at in covered]).items()),
-                    list(index.chronicle.deeds(covered).items()))
+                    list(index.chronicle.touched(covered).items()))
             self.assertEqual(list(boxes(messages).items()), list(index.work.grow().points.items()))
             self.assertEqual([at for at, message in enumerate(messages)
                               if message["role"] == "user"], index.chronicle.users)

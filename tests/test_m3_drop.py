@@ -196,11 +196,11 @@ class Recall(unittest.TestCase):
         """Each message behind the note, calls included, can be searched."""
         desk = long_session("recall")
         count, where, way = STORED.fullmatch(desk.ask()[2]["content"]).groups()
-        self.assertEqual(sorted(desk.shelf.texts), list(desk.entry(2).stands_for))
-        self.assertEqual((int(count), where), (len(desk.shelf.texts), f"#2-#{int(count) + 1}"))
+        self.assertEqual(sorted(desk.store.texts), list(desk.entry(2).stands_for))
+        self.assertEqual((int(count), where), (len(desk.store.texts), f"#2-#{int(count) + 1}"))
         self.assertEqual(way, "recall(query) searches the store for what stood in them; "
                          "read_result(handle=N) gives each of them back")
-        self.assertIn('read_file {"path": "f0"}', desk.shelf.texts[2])
+        self.assertIn('read_file {"path": "f0"}', desk.store.texts[2])
 
     def test_it_goes_down_to_the_target_and_rarely_breaks_the_prefix(self) -> None:
         """The target of 65 % leaves room for several rounds before the next change."""
@@ -216,14 +216,14 @@ class Recall(unittest.TestCase):
             desk.round("12", f"row {number} of it\n" * 28,
                        tool="read_result" if number % 2 else "read_file")
         desk.ask()
-        self.assertEqual({desk.history[index]["role"] for index in desk.shelf.texts},
+        self.assertEqual({desk.history[index]["role"] for index in desk.store.texts},
                          {"assistant", "tool"})
         self.assertNotIn("read_result", {desk.history[index].get("name")
-                                         for index in desk.shelf.texts})
+                                         for index in desk.store.texts})
 
     def test_a_store_that_fails_leaves_everything_and_a_record(self) -> None:
         """The view is as it was; over the limit the run ends with what it could not move."""
-        desk = Desk("recall", 800, shelf=Full())
+        desk = Desk("recall", 800, store=Full())
         with self.assertRaises(ContextOverflowError):
             for number in range(12):
                 desk.round(f"f{number}", f"row {number} of it\n" * 28)

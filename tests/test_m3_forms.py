@@ -6,7 +6,7 @@ import random
 import unittest
 
 from mini_agent import extract
-from mini_agent.actions import CHANGED, READ, access, deeds, target
+from mini_agent.actions import CHANGED, READ, access, file_accesses, target
 from mini_agent.compression.sections import bound, merge, parse, render, without_draft
 from mini_agent.compression.verify import FINDERS, Support, is_call, lacking, refuse_no_text
 from mini_agent.errors import SummaryRefused
@@ -157,10 +157,11 @@ class ActionTest(unittest.TestCase):
                 self.assertEqual(wanted, (access(made), target(made)))
 
     def test_a_failed_call_did_nothing(self) -> None:
-        """Results are matched by position, and an error is no deed."""
+        """Results are matched by position, and an error is no access."""
         self.assertEqual([("src/server.py", READ, 2), ("plan.md", CHANGED, 5),
                           ("src/server.py", CHANGED, 7)],
-                         [(deed.path, deed.what, deed.result) for deed in deeds(SESSION)])
+                         [(file.path, file.what, file.result)
+                          for file in file_accesses(SESSION)])
 
 
 class PromptTest(unittest.TestCase):

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from string import Formatter
 
-from mini_agent.compression.store import RunShelf
+from mini_agent.compression.store import FolderStore
 from mini_agent.compression.view import Entry
 from mini_agent.texts import LANGUAGES, TEXTS, Texts
 
@@ -65,7 +65,7 @@ class Honesty(unittest.TestCase):
     def test_what_was_offloaded_is_on_the_disk_whole(self) -> None:
         """The file is named by its content and holds the whole of the original."""
         with tempfile.TemporaryDirectory() as place:
-            desk = Desk("two_layer", 200_000, shelf=RunShelf(Path(place) / "run.d"), scale=False)
+            desk = Desk("two_layer", 200_000, store=FolderStore(Path(place) / "run.d"), scale=False)
             for number in range(3):
                 desk.round(f"f{number}", f"row {number}\n" * 9_000)
             desk.ask()
@@ -82,7 +82,7 @@ class Honesty(unittest.TestCase):
         for number in range(1, 4):
             desk.round(f"f{number}", f"row {number}\n" * 200)
         desk.ask()
-        checker = Checker(desk.history, "en", ("read_result",), desk.shelf)
+        checker = Checker(desk.history, "en", ("read_result",), desk.store)
         cut = [entry for entry in desk.entries
                if "of this line left out" in entry.message["content"]]
         self.assertEqual([3], [entry.stands_for[0] for entry in cut])

@@ -9,8 +9,8 @@ from typing import Any
 from mini_agent.compression.budget import make_budget
 from mini_agent.compression.inputs import DescribeTool, Inputs
 from mini_agent.compression.inputs import InputBudget as LeanSettings
-from mini_agent.compression.means import Means
 from mini_agent.compression.policies import find_policy, with_settings
+from mini_agent.compression.resources import Resources
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.window import ContextWindow
 from mini_agent.errors import ToolError
@@ -69,7 +69,7 @@ class InputBudget(unittest.TestCase):
         model.told = self.told = []
         policy = with_settings(find_policy("lean_input"), settings, "test")
         self.window = ContextWindow(policy, make_budget(window), WindowState(estimator("chars4")),
-                                    Means(model, tracer), box.declarations())
+                                    Resources(model, tracer), box.declarations())
         self.box = box
         outcome = Agent(model, box, tracer, window=self.window, texts=texts).run(
             "You are an agent.", task, {"format": 1, "task": "t"})
@@ -157,7 +157,7 @@ class InputBudget(unittest.TestCase):
         for record in self.records:
             state.fold(record)
         again = ContextWindow(self.window.policy, self.window.budget, state,
-                              Means(ScriptedModel([]), Tracer()), self.box.declarations())
+                              Resources(ScriptedModel([]), Tracer()), self.box.declarations())
         again.make_ready(state.history, 2)
         self.assertEqual(again.declared(self.box.declarations()), list(self.told[-1].values()))
         self.assertEqual(again.tokens, self.window.tokens)

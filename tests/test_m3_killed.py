@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from mini_agent.compression.means import Means
 from mini_agent.compression.policies import budget_of
+from mini_agent.compression.resources import Resources
 from mini_agent.compression.state import WindowState
-from mini_agent.compression.store import MemoryShelf
+from mini_agent.compression.store import MemoryStore
 from mini_agent.compression.window import ContextWindow
 from mini_agent.errors import ContextOverflowError
 from mini_agent.messages import Message
@@ -59,7 +59,7 @@ class Driver:
         self.tracer = Tracer(self.records.append, seq=len(before))
         self.window = ContextWindow(
             policy, budget_of(policy, case.window), state,
-            Means(Moody(case.summaries, texts), self.tracer, MemoryShelf()),
+            Resources(Moody(case.summaries, texts), self.tracer, MemoryStore()),
             [{"name": name, "description": "", "parameters": {}} for name in case.tools])
         self.history = [record["message"] for record in before if record["type"] == "message"]
         self.done = Counter((record.get("event"), record["payload"].get("step"))

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mini_agent.compression.budget import make_budget
-from mini_agent.compression.means import Means
 from mini_agent.compression.pins import Pin
 from mini_agent.compression.policies import ALWAYS, Policy, Rung, budget_of
+from mini_agent.compression.resources import Resources
 from mini_agent.compression.scene import Scene
 from mini_agent.compression.skips import Skips
 from mini_agent.compression.state import WindowState
@@ -70,7 +70,7 @@ def ladder(limit: int | None, *rungs: Rung, records: list[Record] | None = None,
     made = Policy("test", "a test", "", rungs, scale=False, **fields)
     sink = records.append if records is not None else (lambda record: None)
     return ContextWindow(made, budget_of(made, limit), state or WindowState(estimator("published")),
-                         Means(model or ScriptedModel([]), Tracer(sink)))
+                         Resources(model or ScriptedModel([]), Tracer(sink)))
 
 
 def grow(made: ContextWindow, history: list[Message], tokens: int, step: int = 1) -> None:

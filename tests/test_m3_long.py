@@ -6,10 +6,10 @@ import unittest
 from collections.abc import Iterator
 from typing import Any
 
-from mini_agent.compression.means import Means
 from mini_agent.compression.policies import find_policy, policy_names, with_settings
+from mini_agent.compression.resources import Resources
 from mini_agent.compression.state import WindowState
-from mini_agent.compression.store import MemoryShelf
+from mini_agent.compression.store import MemoryStore
 from mini_agent.compression.window import ContextWindow
 from mini_agent.errors import ContextOverflowError
 from mini_agent.governance import governed_by
@@ -44,7 +44,7 @@ def live(policy: str, steps: int) -> tuple[list[Record], list[list[Message]]]:
     tracer = Tracer(records.append)
     made = governed_by(find_policy(policy), None if policy == "none" else WINDOW)
     window = ContextWindow(made.policy, made.budget, WindowState(estimator("chars4")),
-                           Means(ScriptedModel([]), tracer, MemoryShelf()))
+                           Resources(ScriptedModel([]), tracer, MemoryStore()))
     history: list[Message] = []
     sent: list[list[Message]] = []
     for message in session(steps):
@@ -89,7 +89,7 @@ class Talk(unittest.TestCase):
         chosen = with_settings(find_policy(policy), settings, "test")
         made = governed_by(chosen, WINDOW)
         window = ContextWindow(made.policy, made.budget, WindowState(estimator("chars4")),
-                               Means(ScriptedModel([]), Tracer(), MemoryShelf()))
+                               Resources(ScriptedModel([]), Tracer(), MemoryStore()))
         history = [system("You are a coding agent."), user("Let us go through the list.")]
         try:
             for turn in range(150):

@@ -1,4 +1,4 @@
-"""Milestone 3: the shelf in a run's folder, and the tools that read from it."""
+"""Milestone 3: the store in a run's folder, and the tools that read from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from unittest import mock
 
 from mini_agent.compression import store
-from mini_agent.compression.store import MemoryShelf, RunShelf, terms_of
+from mini_agent.compression.store import FolderStore, MemoryStore, terms_of
 from mini_agent.compression.tools import ReadResult, RecallTool, page_chars
 from mini_agent.errors import StrategyError, ToolError
 from mini_agent.messages import assistant, call, tool_result, user
@@ -40,7 +40,7 @@ class Files(unittest.TestCase):
         """The name is made of the content's hash, whatever the result says;
         the folder is private."""
         with folder() as place:
-            RunShelf(place).put(3, "../../x\r\n数据\n")
+            FolderStore(place).put(3, "../../x\r\n数据\n")
             (found,) = (place / "results").iterdir()
             self.assertRegex(found.name, r"^[0-9a-f]{32}\.txt$")
             self.assertEqual(found.read_bytes().decode(), "../../x\r\n数据\n")
@@ -50,25 +50,25 @@ class Files(unittest.TestCase):
     def test_the_same_content_is_kept_once(self) -> None:
         """Two messages with one content are one file."""
         with folder() as place:
-            shelf = RunShelf(place)
+            kept = FolderStore(place)
             for index in (3, 9):
-                shelf.put(index, "same")
+                kept.put(index, "same")
             self.assertEqual(len(list((place / "results").iterdir())), 1)
 
     def test_a_file_that_was_cut_off_is_written_again(self) -> None:
         """What an earlier run left half done is not taken for the result."""
         with folder() as place:
-            RunShelf(place).put(3, "whole result")
+            FolderStore(place).put(3, "whole result")
             (found,) = (place / "results").iterdir()
             found.write_text("who")
-            RunShelf(place).put(3, "whole result")
+            FolderStore(place).put(3, "whole result")
             self.assertEqual(found.read_text(), "whole result")
 
     def test_a_full_disk_leaves_no_half_file(self) -> None:
         """The failure says what and why, and nothing lies in the folder."""
         with folder() as place:
             with full_disk(1000), self.assertRaises(StrategyError) as caught:
-                RunShelf(place).put(3, "y" * 5000)
+                FolderStore(place).put(3, "y" * 5000)
             self.assertIn("File too large", str(caught.exception))
             self.assertEqual(list((place / "results").iterdir()), [])
 
@@ -76,53 +76,53 @@ class Files(unittest.TestCase):
         """Where a file stands in the way, nothing is lost and the strategy says so."""
         with folder() as place:
             place.write_text("in the way")
-            for attempt in (lambda: RunShelf(place).put(3, "x"),
-                            lambda: RunShelf(place).remember({3: "x"})):
+            for attempt in (lambda: FolderStore(place).put(3, "x"),
+                            lambda: FolderStore(place).remember({3: "x"})):
                 with self.assertRaises(StrategyError):
                     attempt()
 
     def test_nothing_is_made_before_it_is_needed(self) -> None:
         """A run that keeps nothing leaves no folder."""
         with folder() as place:
-            RunShelf(place)
+            FolderStore(place)
             self.assertFalse(place.exists())
 
 
-class Store(unittest.TestCase):
+class StoreTest(unittest.TestCase):
     """What can be searched: the same answers with an index, without one, and in memory."""
 
-    def answers(self, shelf: MemoryShelf | RunShelf) -> list[Any]:
-        shelf.remember(SAID)
-        return [list(shelf.find(query, 3)[1]) for query in (
+    def answers(self, kept: MemoryStore | FolderStore) -> list[Any]:
+        kept.remember(SAID)
+        return [list(kept.find(query, 3)[1]) for query in (
             "port", "DATABASE_URL", "database_url port", "数据库端口", "端口", "环境变量", "超时 数据库",
             "absent", "of", "8080 9090", '"quoted" OR port*', "第")]
 
     def test_rare_terms_count_more_and_newer_messages_come_first(self) -> None:
         """The expected ranking of a dozen queries, English and Chinese."""
-        self.assertEqual(self.answers(MemoryShelf()), [
+        self.assertEqual(self.answers(MemoryStore()), [
             [7, 2], [2], [2, 7], [11, 5], [5], [5], [11, 5], [], [9], [7, 2], [7, 2], [5]])
 
     def test_an_index_and_a_scan_find_the_same(self) -> None:
         """SQLite with the trigram index, and without FTS5, answer as memory does."""
-        expected = self.answers(MemoryShelf())
+        expected = self.answers(MemoryStore())
         with folder() as place:
-            self.assertEqual(self.answers(RunShelf(place)), expected)
+            self.assertEqual(self.answers(FolderStore(place)), expected)
         with folder() as place, mock.patch.object(store, "TOKENIZERS", ()):
-            self.assertEqual(self.answers(RunShelf(place)), expected)
+            self.assertEqual(self.answers(FolderStore(place)), expected)
 
     def test_an_index_of_whole_words_finds_words(self) -> None:
         """Where SQLite has FTS5 without trigrams, words come from the index,
         Chinese from a scan."""
         with folder() as place, mock.patch.object(store, "TOKENIZERS", ("unicode61",)):
-            shelf = RunShelf(place)
-            shelf.remember(SAID)
-            self.assertEqual([list(shelf.find(query, 3)[1]) for query in ("port", "数据库端口")],
+            kept = FolderStore(place)
+            kept.remember(SAID)
+            self.assertEqual([list(kept.find(query, 3)[1]) for query in ("port", "数据库端口")],
                              [[7, 2], [11, 5]])
 
     def test_this_sqlite_has_the_trigram_index(self) -> None:
         """The path that is measured is the one that is meant (skipped where SQLite lacks it)."""
         with folder() as place:
-            RunShelf(place).remember(SAID)
+            FolderStore(place).remember(SAID)
             base = sqlite3.connect(place / "store.sqlite")
             made = [row[0] for row in base.execute("SELECT sql FROM sqlite_master")]
             base.close()
@@ -133,38 +133,38 @@ class Store(unittest.TestCase):
     def test_a_message_is_remembered_once(self) -> None:
         """Giving it again changes nothing."""
         with folder() as place:
-            shelf = RunShelf(place)
-            shelf.remember({2: "port"})
-            shelf.remember({2: "port", 3: "port"})
-            self.assertEqual(shelf.unknown([2, 3, 4]), [4])
-            self.assertEqual(list(shelf.find("port", 9)[1]), [3, 2])
+            kept = FolderStore(place)
+            kept.remember({2: "port"})
+            kept.remember({2: "port", 3: "port"})
+            self.assertEqual(kept.unknown([2, 3, 4]), [4])
+            self.assertEqual(list(kept.find("port", 9)[1]), [3, 2])
 
     def test_a_new_run_does_not_search_an_old_ones_store(self) -> None:
         """The store of a run that lay in the same place is taken away first."""
         with folder() as place:
-            RunShelf(place).remember(SAID)
-            self.assertEqual(RunShelf(place).find("port", 9), (0, {}))
+            FolderStore(place).remember(SAID)
+            self.assertEqual(FolderStore(place).find("port", 9), (0, {}))
 
     def test_a_full_store_keeps_what_it_had(self) -> None:
         """All or none of a batch is remembered; the failure is a failed strategy."""
         with folder() as place:
-            shelf = RunShelf(place)
-            shelf.remember({1: "port"})
+            kept = FolderStore(place)
+            kept.remember({1: "port"})
             with full_disk(40_000), self.assertRaises(StrategyError) as caught:
-                shelf.remember({2: "port", 3: "y" * 900_000})
+                kept.remember({2: "port", 3: "y" * 900_000})
             self.assertIn("store.sqlite", str(caught.exception))
-            self.assertEqual(shelf.unknown([1, 2, 3]), [2, 3])
-            self.assertEqual(list(shelf.find("port", 9)[1]), [1])
+            self.assertEqual(kept.unknown([1, 2, 3]), [2, 3])
+            self.assertEqual(list(kept.find("port", 9)[1]), [1])
 
     def test_a_file_that_is_no_store_is_a_failed_strategy(self) -> None:
         """A store that was broken meanwhile is named; nothing is written over it."""
         with folder() as place:
-            shelf = RunShelf(place)
-            shelf.remember({1: "port"})
+            kept = FolderStore(place)
+            kept.remember({1: "port"})
             broken = "this is no database, it is a text " * 40
             (place / "store.sqlite").write_text(broken)
             with self.assertRaises(StrategyError):
-                shelf.find("port", 9)
+                kept.find("port", 9)
             self.assertEqual(broken, (place / "store.sqlite").read_text())
 
     def test_a_query_is_bounded(self) -> None:
@@ -271,10 +271,10 @@ class Searching(unittest.TestCase):
     """`recall`: handles and lines, ranked and bounded."""
 
     def tool(self, limit: int = 10_000) -> RecallTool:
-        shelf = MemoryShelf()
+        kept = MemoryStore()
         history = session()
-        shelf.remember({2: history[2]["content"], 3: history[3]["content"], 1: "I read it."})
-        return RecallTool(shelf, history, Texts(), limit)
+        kept.remember({2: history[2]["content"], 3: history[3]["content"], 1: "I read it."})
+        return RecallTool(kept, history, Texts(), limit)
 
     def test_a_hit_names_its_handle_its_source_and_the_line(self) -> None:
         """The message with most of the terms comes first, with the line that holds most of them."""
@@ -300,9 +300,9 @@ class Searching(unittest.TestCase):
 
     def test_the_answer_is_bounded(self) -> None:
         """Hits beyond the limit are counted, and shown when they are asked for."""
-        shelf = MemoryShelf()
-        shelf.remember({index: "port " * 50 for index in range(5)})
-        tool = RecallTool(shelf, session(), Texts(), 700)
+        kept = MemoryStore()
+        kept.remember({index: "port " * 50 for index in range(5)})
+        tool = RecallTool(kept, session(), Texts(), 700)
         self.assertLess(len(tool("port")), 900)
         self.assertRegex(tool("port"),
                          r"^\[hits 1 to 2 of 5 messages .*; next: start=3\]\n#4 .*\n#3 ")
@@ -315,5 +315,5 @@ class Searching(unittest.TestCase):
         with folder() as place:
             place.write_text("in the way")
             with self.assertRaises(ToolError) as caught:
-                RecallTool(RunShelf(place), session(), Texts())("port")
+                RecallTool(FolderStore(place), session(), Texts())("port")
             self.assertEqual(caught.exception.code, "STORE_ERROR")

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 
 from mini_agent.compression.chronicle import Chronicle, Work
 from mini_agent.compression.index import HistoryIndex
-from mini_agent.compression.means import Means
 from mini_agent.compression.parts import Parts
 from mini_agent.compression.policies import find_policy
+from mini_agent.compression.resources import Resources
 from mini_agent.compression.sections import SectionLines, Sections, bound, merge, render
 from mini_agent.compression.segments import Segment, Segments
 from mini_agent.compression.state import WindowState
-from mini_agent.compression.store import MemoryShelf
+from mini_agent.compression.store import MemoryStore
 from mini_agent.compression.summariser import Summariser
 from mini_agent.compression.summary_text import SummaryText
 from mini_agent.compression.verify import FINDERS, Support, lacking
@@ -321,7 +321,7 @@ class AnewTest(unittest.TestCase):
         """The records of a session; `fresh`: before each call all but the records is forgotten."""
         records: list[Record] = []
         made = governed_by(find_policy(policy), WINDOW)
-        count, texts, shelf = estimator("chars4"), Texts(), MemoryShelf()
+        count, texts, store = estimator("chars4"), Texts(), MemoryStore()
         tracer = Tracer(records.append)
         window: ContextWindow | None = None
         history: list[Message] = []
@@ -333,7 +333,7 @@ class AnewTest(unittest.TestCase):
                     for record in records:
                         state.fold(record)
                     window = ContextWindow(made.policy, made.budget, state,
-                                           Means(ScriptedModel([]), tracer, shelf))
+                                           Resources(ScriptedModel([]), tracer, store))
                 if policy == "stages" and step % 30 == 29:
                     window.stage_done(history, f"stage {step}", step)
                 window.before_model_call(history, step)

@@ -6,8 +6,8 @@ import unittest
 from typing import Any
 
 from mini_agent.compression.budget import make_budget
-from mini_agent.compression.means import Means
 from mini_agent.compression.policies import budget_of, find_policy, make_policy
+from mini_agent.compression.resources import Resources
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.summariser import LEAST_CHARS, PART_CHARS, Summariser
 from mini_agent.compression.window import ContextWindow
@@ -52,7 +52,8 @@ def governed(strategy: str, limit: int, model: Any, records: list[Record],
     policy = make_policy({"name": "test", "source": "a test", "about": "a test", "ladder": [
         {"strategy": strategy, "settings": settings or {}}], **fields}, "test")
     return ContextWindow(policy, budget_of(policy, limit), WindowState(estimator("chars4"), TEXTS),
-                         Means(model, Tracer(records.append)), [{"name": name} for name in tools])
+                         Resources(model, Tracer(records.append)),
+                         [{"name": name} for name in tools])
 
 
 def spoken(count: int) -> list[Message]:

@@ -4,8 +4,8 @@ import unittest
 
 from mini_agent.compression.budget import make_budget
 from mini_agent.compression.drift import Drift
-from mini_agent.compression.means import Means
 from mini_agent.compression.policies import find_policy
+from mini_agent.compression.resources import Resources
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.window import ContextWindow
 from mini_agent.errors import ContextOverflowError
@@ -109,7 +109,7 @@ def window(limit, replies=()):
     records = []
     policy = find_policy("published")
     made = ContextWindow(policy, make_budget(limit), WindowState(estimator("runs")),
-                         Means(ScriptedModel(replies), Tracer(records.append)))
+                         Resources(ScriptedModel(replies), Tracer(records.append)))
     return made, records
 
 

@@ -5,8 +5,8 @@ import unittest
 from dataclasses import dataclass
 
 from mini_agent.compression.budget import make_budget
-from mini_agent.compression.means import Means
 from mini_agent.compression.policies import find_policy
+from mini_agent.compression.resources import Resources
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.window import ContextWindow
 from mini_agent.loop import Agent
@@ -53,7 +53,7 @@ class Case(unittest.TestCase):
                                     api_key=key), {}, on_retry=retried, sleep=lambda _: None,
                             chance=lambda: 0)
             governed = ContextWindow(find_policy(policy), make_budget(window),
-                                     WindowState(estimator("runs")), Means(model, tracer),
+                                     WindowState(estimator("runs")), Resources(model, tracer),
                                      tools.declarations())
             agent = Agent(model, tools, tracer, window=governed)
             outcome = agent.run("You read files.", "Read them all.", {"format": 1})

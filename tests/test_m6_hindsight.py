@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import unittest
 
-from mini_agent.compression.means import Means
 from mini_agent.compression.policies import budget_of, find_policy
+from mini_agent.compression.resources import Resources
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.window import ContextWindow
 from mini_agent.hindsight import own_evidence
@@ -29,7 +29,7 @@ def lived(messages: list[Message], policy_name: str, limit: int) -> list[Record]
     tracer = Tracer(records.append)
     policy = find_policy(policy_name)
     window = ContextWindow(policy, budget_of(policy, limit), WindowState(estimator("runs")),
-                           Means(ScriptedModel([]), tracer))
+                           Resources(ScriptedModel([]), tracer))
     history: list[Message] = []
     for step, message in enumerate(messages):
         if message["role"] == "assistant":

@@ -15,7 +15,7 @@ from typing import Any
 
 from mini_agent.assembly import Setup
 from mini_agent.compression.policies import find_policy
-from mini_agent.compression.store import RunShelf
+from mini_agent.compression.store import FolderStore
 from mini_agent.disk import read_file
 from mini_agent.errors import StrategyError, ToolError
 from mini_agent.governance import governed_by
@@ -225,9 +225,9 @@ class StrangersFolderTest(FolderTest):
             place = self.folder / name.partition("/")[0] / "x"
             place.parent.mkdir(exist_ok=True) if "/" in name else None
             (self.folder / name).symlink_to(self.other / ("new.sqlite" if "store" in name else ""))
-            shelf = RunShelf(self.folder / "t.d")
+            store = FolderStore(self.folder / "t.d")
             with self.subTest(name), self.assertRaises(StrategyError):
-                shelf.remember({1: "text"}) if "store" in name else shelf.put(1, "text")
+                store.remember({1: "text"}) if "store" in name else store.put(1, "text")
             self.untouched()
             (self.folder / name).unlink()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mini_agent.compression.means import Means
 from mini_agent.compression.policies import budget_of, find_policy, make_policy
+from mini_agent.compression.resources import Resources
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.window import ContextWindow
 from mini_agent.messages import Message, assistant, call, system, tool_result, user
@@ -28,9 +28,9 @@ def window(limit: int | None, *strategies: str, summaries: Sequence[str] = (), l
                               "ladder": [{"strategy": name} for name in strategies], **fields},
                              "test")
     sink = records.append if records is not None else (lambda record: None)
-    means = Means(model or ScriptedModel([], summaries, texts), Tracer(sink))
+    resources = Resources(model or ScriptedModel([], summaries, texts), Tracer(sink))
     return ContextWindow(chosen, budget_of(chosen, limit),
-                         WindowState(estimator(estimate), texts), means, tools)
+                         WindowState(estimator(estimate), texts), resources, tools)
 
 
 def rounds(count: int, text: str = "x", said: str = "next") -> list[Message]:

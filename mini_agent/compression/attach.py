@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
-from ..actions import deeds
+from ..actions import file_accesses
 from ..errors import UsageError
 from ..messages import Message, user
 from ..words import rows_of
@@ -126,7 +126,7 @@ def _skills(source: _Source, room: int) -> Iterator[Attachment]:
 def _files(source: _Source, room: int) -> Iterator[Attachment]:
     """The files last read, the newest first, unless a later reading still stands."""
     scene = source.scene
-    standing = {deed.path for deed in deeds(source.standing)}
+    standing = {file.path for file in file_accesses(source.standing)}
     known = [(order(place), path, place, content)
              for path, file in scene.index.chronicle.grow().files.items() if path not in standing
              for place, content in _last_whole(scene, file, source.covered)]

@@ -26,7 +26,7 @@ def card_lines(scene: Scene, most: int = MAX_OPEN) -> list[str]:
     texts, history = scene.texts, scene.history
     chronicle, work = scene.index.chronicle.grow(), scene.index.work.grow()
     users = [history[index] for index in (*chronicle.users[:1], *chronicle.users[1:][-1:])]
-    points, files = work.points, chronicle.deeds(range(len(history)))
+    points, files = work.points, chronicle.touched(range(len(history)))
     parts = (
         ("card_goal", [brief(message["content"]) for message in users[:1]]),
         ("card_newest", [brief(message["content"]) for message in users[1:]]),

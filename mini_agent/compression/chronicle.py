@@ -95,14 +95,14 @@ class Chronicle:
         place = Place(at, number, index, call)
         self.answers.append(place)
         self.call_of[index], self.result_of[at, number] = call, index
-        if (deed := access(call)) and not message.get("error"):
+        if (what := access(call)) and not message.get("error"):
             path = target(call)
             file = self.files.pop(path) if path in self.files else File()
             self.files[path] = file  # the one touched last is the last
-            (file.changed if deed == CHANGED else file.read).append(place)
+            (file.changed if what == CHANGED else file.read).append(place)
         return label
 
-    def deeds(self, covered: Sequence[int]) -> dict[str, str]:
+    def touched(self, covered: Sequence[int]) -> dict[str, str]:
         """What these messages (rising) did to each file, the one touched last at the end:
         `CHANGED` where one changed it, else `READ`."""
         touched = [(place, path) for path, file in self.files.items()

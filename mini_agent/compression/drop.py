@@ -78,11 +78,11 @@ class Recall:
         change = put_away(self.name, view, scene, free_groups(view, scene), store_note)
         if change is None:
             return None
-        if scene.shelf is None:
+        if scene.store is None:
             raise StrategyError("there is no store", place=self.name,
                                 remedy="give the run a folder")
         gone = chain.from_iterable(entry.stands_for for _, entry in change.inserts)
-        scene.shelf.remember(_for_store(scene.shelf.unknown(gone), scene.history))
+        scene.store.remember(_for_store(scene.store.unknown(gone), scene.history))
         return change
 
 

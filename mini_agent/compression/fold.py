@@ -186,7 +186,7 @@ def _filled(form: str, scene: Scene, written: SummaryText,
             whole[head] = SectionLines()
         elif section in BY_CODE:
             whole[head] = SectionLines(extract.file_lines(
-                section, scene.index.chronicle.deeds(covered), texts))
+                section, scene.index.chronicle.touched(covered), texts))
         elif head in sections:
             whole[head] = sections[head]
     return whole | {head: body for head, body in sections.items() if head not in whole}

@@ -18,9 +18,9 @@ from .budget import Budget, tokens_at
 from .descent import Descent, Progress
 from .index import HistoryIndex
 from .laws import Protection, check
-from .means import Means
 from .overflow import protection
 from .policies import ALWAYS, Policy, Rung
+from .resources import Resources
 from .scene import Scene, Strategy
 from .share import UserShare
 from .skips import BREAKER
@@ -33,14 +33,14 @@ from .view import Change, apply, to_payload
 class Ladder:
     """The rungs of a policy over the state of a window."""
 
-    def __init__(self, policy: Policy, budget: Budget, state: WindowState, means: Means,
+    def __init__(self, policy: Policy, budget: Budget, state: WindowState, resources: Resources,
                  tools: Sequence[dict[str, Any]]) -> None:
-        self.state, self._tracer, self._shelf = state, means.tracer, means.shelf
+        self.state, self._tracer, self._store = state, resources.tracer, resources.store
         self.govern(policy, budget)
-        self._summariser = Summariser(means.model, state.history, state.texts)
+        self._summariser = Summariser(resources.model, state.history, state.texts)
         for note in state.summaries:
             self._summariser.learn(note)
-        self._index = HistoryIndex(state.history) if means.index is None else means.index
+        self._index = HistoryIndex(state.history) if resources.index is None else resources.index
         self._support = Support()
         self.equip(tools)
 
@@ -237,7 +237,7 @@ class Ladder:
             budget=self.budget, history=state.history, sent=state.sent, frozen=self.policy.frozen,
             protection=self.protection(), pins=state.pins, stages=state.stages,
             times_summarised=state.times_summarised, estimate=state.estimate, texts=state.texts,
-            summarise=self._summariser, tools=self._tools, shelf=self._shelf, index=self._index,
+            summarise=self._summariser, tools=self._tools, store=self._store, index=self._index,
             support=self._support)
 
     def protection(self) -> Protection:

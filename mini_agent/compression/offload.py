@@ -50,11 +50,11 @@ class ResultOffload:
             moved |= self._judge(view, scene, batch, movable)
         if not moved:
             return None
-        if scene.shelf is None:
+        if scene.store is None:
             raise StrategyError("there is nowhere to keep a result", place=self.name,
                                 remedy="give the run a folder")
         for at in moved:
-            scene.shelf.put(view[at].stands_for[0], view[at].message["content"])
+            scene.store.put(view[at].stands_for[0], view[at].message["content"])
         inserts = tuple(sorted(moved.items()))
         return Change(self.name, tuple(at for at, _ in inserts), inserts)
 

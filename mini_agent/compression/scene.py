@@ -25,7 +25,7 @@ from .verify import Support
 from .view import Change, Entry, View
 
 
-class Shelf(Protocol):
+class Store(Protocol):
     """Where the whole of something is kept that leaves the view.
 
     All methods raise `StrategyError` where nothing can be written or read.
@@ -82,7 +82,7 @@ class Scene:
     summarise: Summarise    # asks the model
     pins: Pins = Pins()
     tools: frozenset[str] = frozenset()  # that the agent has: no text may name another
-    shelf: Shelf | None = None           # keeps what leaves the view; not every session has one
+    store: Store | None = None           # keeps what leaves the view; not every session has one
     stages: tuple[Stage, ...] = ()       # of the work, that have ended, oldest first
     times_summarised: int = 0            # changes of this session that made a summary
     trigger: str = "threshold"           # or "stage", "overflow", "manual"

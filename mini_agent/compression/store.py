@@ -1,6 +1,6 @@
 """Milestone 3: where things are kept that leave the view, and how they are found again.
 
-Two shelves of one form: in memory (a run that keeps no trace) and in the run's own
+Two stores of one form: in memory (a run that keeps no trace) and in the run's own
 folder, where large results are files named by their content and what can be searched
 stands in an SQLite file. Where SQLite has FTS5 an index finds the messages that hold a
 term (the trigram tokenizer finds Chinese too); where it has none, a plain scan does.
@@ -55,8 +55,8 @@ def ranked_messages(query: str, holding: Callable[[str], Collection[int]], total
 
 
 @dataclass
-class MemoryShelf:
-    """A shelf that ends with the program: results by index, messages to search by index."""
+class MemoryStore:
+    """A store that ends with the program: results by index, messages to search by index."""
 
     results: dict[int, str] = field(default_factory=dict)
     texts: dict[int, str] = field(default_factory=dict)
@@ -86,8 +86,8 @@ class MemoryShelf:
         return [index for index, text in self.texts.items() if term in text.lower()]
 
 
-class RunShelf:
-    """A shelf in a run's own folder, which is made (mode 0700) when it is first needed.
+class FolderStore:
+    """A store in a run's own folder, which is made (mode 0700) when it is first needed.
 
     The store is then begun anew, with what is owed to it: what an old run has left there is
     not this one's, and a resumed one takes nothing on trust but its trace.
@@ -95,7 +95,7 @@ class RunShelf:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._store = folder / "store.sqlite"
+        self._file = folder / "store.sqlite"
         self._begun = False
         self._known: set[int] | None = None
         self._owed: dict[int, str] = {}
@@ -151,7 +151,7 @@ class RunShelf:
             import sqlite3  # only a run that has a store pays for it
             try:
                 self._make_file()
-                with closing(sqlite3.connect(self._store)) as base, base:
+                with closing(sqlite3.connect(self._file)) as base, base:
                     _make_tables(base)
                     _insert(base, self._owed)
                     yield base
@@ -163,11 +163,11 @@ class RunShelf:
     def _make_file(self) -> None:
         """Make the file of the store, for its owner alone; what lay there before goes first."""
         make_private(self._folder)
-        no_link(self._store)
+        no_link(self._file)
         if not self._begun:
-            self._store.unlink(missing_ok=True)
+            self._file.unlink(missing_ok=True)
             self._begun = True
-        os.close(os.open(self._store, os.O_RDWR | os.O_CREAT, 0o600))
+        os.close(os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600))
 
     @contextmanager
     def _failing(self, place: str) -> Iterator[None]:

@@ -20,11 +20,11 @@ from .descent import Descent
 from .inputs import Inputs, lean
 from .ladder import Ladder
 from .laws import Protection
-from .means import Means
 from .overflow import immovable, least, overflow_error
 from .pinning import new_marks, pin_refusal, put_back, record_of, whole
 from .pins import Pin, Pins
 from .policies import Policy
+from .resources import Resources
 from .skips import NEWS_GROWTH
 from .state import WindowState
 from .view import View, manual_payload
@@ -38,10 +38,10 @@ class ContextWindow:
     `state` is a new one, or that of a session which is resumed.
     """
 
-    def __init__(self, policy: Policy, budget: Budget, state: WindowState, means: Means,
+    def __init__(self, policy: Policy, budget: Budget, state: WindowState, resources: Resources,
                  declarations: Sequence[dict[str, Any]] = ()) -> None:
         self.state = state
-        self._ladder = Ladder(policy, budget, state, means, declarations)
+        self._ladder = Ladder(policy, budget, state, resources, declarations)
         self._inputs = Inputs(declarations, state.estimate, state.texts, lean(policy.ladder))
         self._base = budget
         self._narrow(policy)

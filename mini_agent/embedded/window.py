@@ -13,10 +13,10 @@ from typing import Any
 
 from ..asking import Asking
 from ..compression.inputs import DESCRIBE, DescribeTool
-from ..compression.means import Means
 from ..compression.policies import Policy, find_policy, tools_of
+from ..compression.resources import Resources
 from ..compression.state import WindowState
-from ..compression.store import MemoryShelf, RunShelf
+from ..compression.store import FolderStore, MemoryStore
 from ..compression.tools import reading_tools
 from ..compression.view import Entry
 from ..compression.window import ContextWindow
@@ -57,16 +57,16 @@ class EmbeddedWindow:
         self._step, self._said = 0, 0     # requests so far, the step of the newest message
         self._file = None if trace is None else TraceFile(trace)
         tracer = Tracer(*([] if self._file is None else [self._file]))
-        shelf = MemoryShelf() if trace is None else RunShelf(trace_folder(trace))
+        store = MemoryStore() if trace is None else FolderStore(trace_folder(trace))
         self._tools = {self._form.declaration(tool)["name"]: tool for tool in tools}
         own = list(map(self._form.declaration, tools))
-        self._box = _box(chosen, own, reading_tools(tools_of(chosen), self._history, shelf, texts,
+        self._box = _box(chosen, own, reading_tools(tools_of(chosen), self._history, store, texts,
                                                     window), texts)
         self._declared = [*own, *self._box.declarations()]
         governance = governed_by(chosen, window)
         self._window = ContextWindow(
             chosen, governance.budget, WindowState(estimator(governance.estimator), texts),
-            Means(asked, tracer, shelf), self._declared)
+            Resources(asked, tracer, store), self._declared)
         self._asking = Asking(asked, tracer, self._window, texts)
         tracer.event("run_start", format=FORMAT, task="embedded", **governance.as_recorded(),
                      language=texts.language)

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 from ..compression.index import HistoryIndex
 from ..compression.laws import faults
-from ..compression.means import Means
 from ..compression.pins import Pin
 from ..compression.policies import Policy, budget_of
+from ..compression.resources import Resources
 from ..compression.state import WindowState
 from ..compression.view import Change, Entry, View, first_touched, same_prefix
 from ..compression.window import ContextWindow
@@ -66,7 +66,7 @@ Observer = Callable[[Moment], None]
 TOOLS = ({"name": "read_result"}, {"name": "recall"})
 
 
-class NoShelf:
+class NoStore:
     """Keeps nothing: all that a strategy hands it is in the history anyway."""
 
     def put(self, index: int, text: str) -> None:
@@ -110,8 +110,8 @@ class Walk:
         if trial.observers:  # for nobody, nothing is noted
             state, tracer = WindowState(estimate, texts, self._changed), Tracer(self._note)
         self._acts = deque(trial.recording.acts)
-        means = Means(ScriptedModel([], (), texts), tracer, NoShelf(), index)
-        self._window = ContextWindow(trial.policy, trial.budget, state, means, TOOLS)
+        resources = Resources(ScriptedModel([], (), texts), tracer, NoStore(), index)
+        self._window = ContextWindow(trial.policy, trial.budget, state, resources, TOOLS)
 
     def step(self, step: int, at: int, history: Sequence[Message]) -> None:
         """Govern the view before the call at history index `at`; tell the observers."""

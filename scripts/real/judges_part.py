@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mini_agent.compression.means import Means
 from mini_agent.compression.policies import Policy, budget_of, find_policy, policy_names
+from mini_agent.compression.resources import Resources
 from mini_agent.compression.state import WindowState
-from mini_agent.compression.store import MemoryShelf
+from mini_agent.compression.store import MemoryStore
 from mini_agent.compression.window import ContextWindow
 from mini_agent.embedded import EmbeddedWindow
 from mini_agent.embedded.forms import form_of
@@ -139,7 +139,7 @@ def drive(policy: Policy, steps: int, judge: Judge) -> int:
     tracer = Tracer()
     budget = replace(budget_of(policy, WINDOW), hard=10 ** 9)
     window = ContextWindow(policy, budget, WindowState(estimator(policy.estimator)),
-                           Means(model, tracer, MemoryShelf()), tools.declarations())
+                           Resources(model, tracer, MemoryStore()), tools.declarations())
     agent = Agent(model, tools, tracer, window=window)
     agent.run("You look things up.", "Look up everything.", {})
     return model.requests

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from mini_agent.compression.budget import make_budget
-from mini_agent.compression.means import Means
 from mini_agent.compression.policies import find_policy
+from mini_agent.compression.resources import Resources
 from mini_agent.compression.state import WindowState
-from mini_agent.compression.store import MemoryShelf
+from mini_agent.compression.store import MemoryStore
 from mini_agent.compression.window import ContextWindow
 from mini_agent.loop import Agent, Outcome
 from mini_agent.messages import Message, call, system, user
@@ -148,8 +148,8 @@ def talk(url: str, provider: str, policy: str, believed: int, records: list[Reco
                             extra={"temperature": 0}), {}, on_retry=retried(tracer, lambda: agent))
     tools = ToolBox([Reader()], Texts())
     window = ContextWindow(find_policy(policy), make_budget(believed - ANSWER),
-                           WindowState(estimator(ESTIMATE)), Means(model, tracer, MemoryShelf()),
-                           tools.declarations())
+                           WindowState(estimator(ESTIMATE)),
+                           Resources(model, tracer, MemoryStore()), tools.declarations())
     pushed = Pushed(model)
     agent = Agent(pushed, tools, tracer, window=window, max_steps=STEPS)
     tracer.event("run_start", format=FORMAT, task="real", policy={"name": policy})

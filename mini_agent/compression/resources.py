@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from ..models.base import Model
 from ..trace import Tracer
 from .index import HistoryIndex
-from .scene import Shelf
+from .scene import Store
 
 
 @dataclass(frozen=True)
-class Means:
-    """`model` writes summaries, `tracer` takes the records, `shelf` keeps what leaves the
+class Resources:
+    """`model` writes summaries, `tracer` takes the records, `store` keeps what leaves the
     view; an `index` of the history is given where several windows share one."""
 
     model: Model
     tracer: Tracer
-    shelf: Shelf | None = None
+    store: Store | None = None
     index: HistoryIndex | None = None
