@@ -98,7 +98,7 @@ class Asking:
                                   place=self.texts("end_at_step", step=step))
         return reply
 
-    def heard(self, reply: Reply, history: Sequence[Message], step: int) -> None:
+    def note_stage(self, reply: Reply, history: Sequence[Message], step: int) -> None:
         """Note the stage that a reply ends; called when the reply is in the history, so that
         its calls belong to that stage."""
         if reply.stage and self.window is not None:

@@ -48,47 +48,47 @@ class HeldEvidence:
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
-        self._whole: Counter[int] = Counter()             # verbatim entries that hold an item
-        self._parts: dict[int, dict[int, Entry]] = {}     # the other entries, by their id
-        self._in: dict[int, tuple[Entry, tuple[int, ...]]] = {}
+        self._verbatim: Counter[int] = Counter()        # verbatim entries that hold an item
+        self._others: dict[int, dict[int, Entry]] = {}  # other entries that do, by their id
+        self._read: dict[int, tuple[Entry, tuple[int, ...]]] = {}  # and what each of them holds
         self._context: dict[tuple[int, int], bool] = {}
-        self._shown: Counter[int] = Counter()             # handles of history messages
+        self._shown: Counter[int] = Counter()           # handles of history messages
 
     def enter(self, entry: Entry) -> None:
         """An entry comes into the view. One that is not verbatim is read here, once."""
         if entry.how == "verbatim":
             for index in entry.stands_for:
                 for number in self._evidence.holds[index]:
-                    self._whole[number] += 1
+                    self._verbatim[number] += 1
             return
         found = self._evidence.find(text_of(entry.message))
-        self._in[id(entry)] = entry, found
+        self._read[id(entry)] = entry, found
         self._shown.update(handles(entry))
         for number in found:
-            self._parts.setdefault(number, {})[id(entry)] = entry
+            self._others.setdefault(number, {})[id(entry)] = entry
 
     def leave(self, entry: Entry) -> None:
         """An entry that came in with `enter` leaves the view."""
         if entry.how == "verbatim":
             for index in entry.stands_for:
                 for number in self._evidence.holds[index]:
-                    self._whole[number] -= 1
+                    self._verbatim[number] -= 1
             return
         self._shown.subtract(handles(entry))
-        for number in self._in.pop(id(entry))[1]:
-            del self._parts[number][id(entry)]
+        for number in self._read.pop(id(entry))[1]:
+            del self._others[number][id(entry)]
             self._context.pop((id(entry), number), None)
 
     def has(self, number: int) -> bool:
         """Whether the view holds an item."""
-        return self._whole[number] > 0 or bool(self._parts.get(number))
+        return self._verbatim[number] > 0 or bool(self._others.get(number))
 
     def has_in_context(self, number: int) -> bool:
         """Whether it stands in an entry as it stood in the history."""
-        if self._whole[number] > 0:
+        if self._verbatim[number] > 0:
             return True
         return any(self._as_it_stood(entry, number)
-                   for entry in self._parts.get(number, {}).values())
+                   for entry in self._others.get(number, {}).values())
 
     def can_be_had(self, number: int) -> bool:
         """Whether the view holds an item, or shows the handle of a message that does."""

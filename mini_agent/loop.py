@@ -73,7 +73,7 @@ class Agent:
             self.say(*map(user, self.incoming()))
             reply = self.asking.ask(self.history, self.step, self.tools.declarations())
             self.say(assistant(reply.content, reply.tool_calls, reply.opaque))
-            self.asking.heard(reply, self.history, self.step)
+            self.asking.note_stage(reply, self.history, self.step)
             if not reply.tool_calls:
                 return Outcome("answer_cut" if reply.cut else DONE, reply.content, reply.cut)
             for batch in self.tools.batches(reply.tool_calls):

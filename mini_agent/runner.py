@@ -32,7 +32,7 @@ def run_task(task: Task, setup: Setup, governance: Governance | None = None,
     `folder` is the run's own, for what leaves the window; without one it is kept in
     memory. Raises `UsageError` where the workspace is no folder.
     """
-    tracer = Tracer(*setup.sinks, whole=setup.interrupts.held)
+    tracer = Tracer(*setup.sinks, held=setup.interrupts.held)
     kit = Kit(setup, Texts(task.language), tracer, task.name, history=[], folder=folder)
     agent = kit.agent(governance)
     start: dict[str, Any] = {"format": FORMAT, "task": task.name}

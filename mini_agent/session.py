@@ -40,7 +40,7 @@ class Session:
         self._said: list[str] = []
         self._typed = setup.incoming
         self.tracer = Tracer(file, meter, *setup.sinks, seq=meter.records,
-                             whole=setup.interrupts.held)
+                             held=setup.interrupts.held)
         self._kit = Kit(replace(setup, incoming=self._incoming), texts, self.tracer,
                         file.path.stem, history=[*state.history],
                         folder=trace_folder(file.path))

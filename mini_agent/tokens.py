@@ -53,7 +53,7 @@ class Estimator(Protocol):
 
     @property
     def parts(self) -> int:
-        """Of how many parts a token is."""
+        """How many parts make a token."""
 
     def weigh(self, text: str, /) -> int:
         """What a text weighs, in parts of a token; see `weight_by_lines`."""

@@ -44,13 +44,13 @@ EVENTS = (
 class Tracer:
     """Numbers records and hands each to every sink, in the order of the sinks.
 
-    `whole` is a context that is entered around each record, to keep interrupts out.
+    `held` is a context that is entered around each record, to keep interrupts out.
     """
 
     def __init__(self, *sinks: Sink, seq: int = 0,
-                 whole: AbstractContextManager[Any] = nullcontext()) -> None:
+                 held: AbstractContextManager[Any] = nullcontext()) -> None:
         self._sinks = sinks
-        self._whole = whole
+        self._held = held
         self.seq = seq
 
     def message(self, step: int, message: Message) -> None:
@@ -64,7 +64,7 @@ class Tracer:
         return self._emit({"type": "event", "event": name, "payload": payload})
 
     def _emit(self, record: Record) -> Record:
-        with self._whole:
+        with self._held:
             record["seq"] = self.seq
             for sink in self._sinks:
                 sink(record)

@@ -37,7 +37,7 @@ from mini_agent.compression.index import HistoryIndex
 from mini_agent.compression.policies import find_policy
 from mini_agent.lab.compare import Plan, file_results
 from mini_agent.lab.recording import Recording
-from mini_agent.lab.replay import Trial, replay
+from mini_agent.lab.replay import Trial, Walk, replay
 from mini_agent.lab.results import Result, Unread
 from mini_agent.lab.sources import Source
 from mini_agent.messages import Message, text_of
@@ -63,7 +63,7 @@ def governed_steps(quick: bool) -> Iterator[Row]:
         recording = Recording("bench", "bench", messages, estimator("runs"))
         trial = Trial(recording, find_policy("clip"), 10**9, [])
         history, new = messages[:-2 * REPEATS], iter(messages[-2 * REPEATS:])
-        walk = trial.begin(HistoryIndex(history))
+        walk = Walk(trial, HistoryIndex(history))
         walk.step(1, 0, history)
 
         def governed() -> None:
@@ -147,7 +147,7 @@ def digests(quick: bool) -> Iterator[Row]:
         trial = Trial(recording, find_policy("digest"), window, [])
         took = []
         for _ in range(REPEATS):
-            walk = trial.begin(index)
+            walk = Walk(trial, index)
             took.append(timed(lambda: walk.step(1, 0, recording.messages)) / .05)
         middle = statistics.median(took)
         yield Row(f"digest of {sum(recording.tokens)} tokens, window {window}",

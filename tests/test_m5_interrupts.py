@@ -104,7 +104,7 @@ class Kept(unittest.TestCase):
         second: list[Any] = []
         with Interrupts() as interrupts:
             tracer = Tracer(first.append, lambda record: interrupt(), second.append,
-                            whole=interrupts.held)
+                            held=interrupts.held)
             with self.assertRaises(KeyboardInterrupt), interrupts.waiting:
                 tracer.event("resume", step=0)
         self.assertEqual((1, 1, 1), (len(first), len(second), tracer.seq))

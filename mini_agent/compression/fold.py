@@ -79,7 +79,7 @@ def fold_span(how: Fold, view: View, scene: Scene, span: range,
     stretch = _take_apart(how, view, scene, span)
     if all(entry.how in ("summary", "attached") for entry in view.at(stretch.folded)):
         return None  # nothing new
-    found = _summary(how, scene, stretch, write or partial(scene.summarise.gather, form=how.form))
+    found = _summary(how, scene, stretch, write or partial(scene.summariser.gather, form=how.form))
     if found is None:
         return None
     summary, facts = found

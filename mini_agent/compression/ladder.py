@@ -237,7 +237,7 @@ class Ladder:
             budget=self.budget, history=state.history, sent=state.sent, frozen=self.policy.frozen,
             protection=self.protection(), pins=state.pins, stages=state.stages,
             times_summarised=state.times_summarised, estimate=state.estimate, texts=state.texts,
-            summarise=self._summariser, tools=self._tools, store=self._store, index=self._index,
+            summariser=self._summariser, tools=self._tools, store=self._store, index=self._index,
             support=self._support)
 
     def protection(self) -> Protection:

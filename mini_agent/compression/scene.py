@@ -50,7 +50,7 @@ class Stage:
     stop: int
 
 
-class Summarise(Protocol):
+class SummaryWriter(Protocol):
     """Asks the model for summaries of history messages, in a form of `forms.FORMS`.
 
     All raise `StrategyError` where no text can be had.
@@ -79,7 +79,7 @@ class Scene:
     protection: Protection
     sent: int               # how many leading entries have been sent already
     frozen: bool            # whether the policy shortens none of those
-    summarise: Summarise    # asks the model
+    summariser: SummaryWriter  # asks the model
     pins: Pins = Pins()
     tools: frozenset[str] = frozenset()  # that the agent has: no text may name another
     store: Store | None = None           # keeps what leaves the view; not every session has one

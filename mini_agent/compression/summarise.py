@@ -75,7 +75,7 @@ class SegmentedSummary:
         return fold_first(how, view, scene, runs(view, scene), partial(self._write, scene))
 
     def _write(self, scene: Scene, covered: Sequence[int]) -> SummaryText:
-        segments = scene.summarise.segments(covered, "segment", self.segment_messages)
+        segments = scene.summariser.segments(covered, "segment", self.segment_messages)
         parts: list[str] = []
         for segment in segments.merged(self.fan_in, partial(merge_segments, scene)):
             parts += [scene.texts("segment_title", first=segment.first, last=segment.last,

@@ -7,8 +7,8 @@ ended. A step whose view is over the hard limit is counted and the replay goes o
 though the run would have died there. Summaries are written by the scripted
 stand-in, which only quotes.
 
-All policies walk through the history together: each `Trial` begins a `Walk`, `replay`
-hands each step to each walk, and the trial's observers are told what it was (`Moment`).
+All policies walk through the history together: each `Trial` has a `Walk`, `replay` hands
+each step to each walk, and the trial's observers are told what it was (`Moment`).
 What is left out: what they make of it (`measures.py`, `facts.py`, `pagedata.py`).
 """
 
@@ -89,13 +89,10 @@ class Trial:
         self.budget = budget_of(policy, None if policy.name == "none" else window)
         self.observers = list(observers)
 
-    def begin(self, index: HistoryIndex) -> Walk:
-        """A walk from the first step on; `index` is that of the history, one for all trials."""
-        return Walk(self, index)
-
 
 class Walk:
-    """A walk of a trial through the history of its session, step by step."""
+    """A walk of a trial through the history of its session, step by step; `index` is that of
+    the history, one for all trials."""
 
     def __init__(self, trial: Trial, index: HistoryIndex) -> None:
         self._trial = trial
@@ -183,7 +180,7 @@ def replay(recording: Recording, trials: Sequence[Trial],
     """
     history: list[Message] = []
     index = HistoryIndex(history)
-    walks = [trial.begin(index) for trial in trials]
+    walks = [Walk(trial, index) for trial in trials]
     for step, call in enumerate(recording.calls):
         history.extend(recording.messages[len(history):call.start])
         for walk in walks:
