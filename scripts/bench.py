@@ -38,7 +38,7 @@ from mini_agent.compression.policies import find_policy
 from mini_agent.lab.compare import Plan, file_results
 from mini_agent.lab.recording import Recording
 from mini_agent.lab.replay import Trial, Walk, replay
-from mini_agent.lab.results import Result, Unread
+from mini_agent.lab.results import Result, UnreadFile
 from mini_agent.lab.sources import Source
 from mini_agent.messages import Message, text_of
 from mini_agent.tokens import estimator
@@ -154,7 +154,7 @@ def digests(quick: bool) -> Iterator[Row]:
                   f"{middle * 50:.1f} ms", "50 ms", middle, min(took), max(took), 1.0)
 
 
-def compared(path: Path, policies: Sequence[str]) -> list[Result] | list[Unread]:
+def compared(path: Path, policies: Sequence[str]) -> list[Result] | list[UnreadFile]:
     """What `compare` does with a file, from reading it to its rows."""
     return file_results(Source(0, str(path), path.name, path.stat().st_size, True),
                         Plan(tuple(policies), (64_000,), evidence=False))

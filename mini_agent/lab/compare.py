@@ -31,7 +31,7 @@ from .pagesize import with_changes_that_fit
 from .processes import Job, side_by_side
 from .recording import Recording
 from .replay import Trial, replay
-from .results import Result, Unread
+from .results import Result, UnreadFile
 from .rows import TrialRow
 from .sessions import LogSession, left_out, open_sessions
 from .sources import Source
@@ -84,7 +84,7 @@ class Plan:
 
 
 def file_results(source: Source, plan: Plan, progress: Progress = lambda _: None,
-                 jobs: int = 1) -> list[Result] | list[Unread]:
+                 jobs: int = 1) -> list[Result] | list[UnreadFile]:
     """The results of a file: one for each session, or one that says what was wrong.
 
     `progress` gets the share of the file that is done, 0 to 1. `jobs` processes share the
@@ -94,7 +94,7 @@ def file_results(source: Source, plan: Plan, progress: Progress = lambda _: None
         sessions = open_sessions(source.path, partial(
             run_in_copy, workspace=plan.workspace, named=source.asked))
     except MiniAgentError as error:
-        return [Unread(at=source.at, session=source.name, error=str(error), asked=source.asked)]
+        return [UnreadFile(at=source.at, session=source.name, error=str(error), asked=source.asked)]
     replayed = _replayed if jobs == 1 else partial(_in_parts, jobs)
     results = replayed(sessions, source, plan, progress)
     for result in results:
@@ -211,7 +211,7 @@ def notes_of(session: LogSession, recording: Recording) -> list[str]:
 
 
 def compare(sources: Sequence[Source], plan: Plan, jobs: int = 1,
-            progress: Callable[[int], None] = lambda _: None) -> Iterator[Result | Unread]:
+            progress: Callable[[int], None] = lambda _: None) -> Iterator[Result | UnreadFile]:
     """The results of all sources, in their order, as they get done.
 
     `jobs` files are worked on at a time, each in a process of its own if more than one; a

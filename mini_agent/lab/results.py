@@ -30,7 +30,7 @@ class Result(TypedDict):
 
 
 @final
-class Unread(TypedDict):
+class UnreadFile(TypedDict):
     """A file that could not be read."""
 
     at: int                        # the number of its source

@@ -26,7 +26,7 @@ from .compare import Plan, compare
 from .pagedata import grid, page_data
 from .printing import print_results
 from .progress import ProgressLine
-from .results import Result, Unread
+from .results import Result, UnreadFile
 from .shares import merge_shares, share_text
 from .sources import find_sources, shard
 
@@ -37,7 +37,7 @@ class Comparison(NamedTuple):
 
     paths: Sequence[str]
     plan: Plan
-    results: Sequence[Result | Unread]
+    results: Sequence[Result | UnreadFile]
     interrupted: bool = False
 
 
@@ -98,7 +98,7 @@ def _compared(options: argparse.Namespace, bounds: Bounds, err: TextIO) -> Compa
     if options.shard:
         sources = shard(sources, options.shard)
     line = ProgressLine(sum(source.size for source in sources), err, time.monotonic)
-    results: list[Result | Unread] = []
+    results: list[Result | UnreadFile] = []
     interrupted = False
     try:
         for result in compare(sources, plan, options.jobs, line):
@@ -154,7 +154,7 @@ def _bounds(options: argparse.Namespace) -> Bounds:
     return Bounds(options.max_peak, options.min_recall, fail_on)
 
 
-def _tell_faults(results: Sequence[Result | Unread], err: TextIO) -> bool:
+def _tell_faults(results: Sequence[Result | UnreadFile], err: TextIO) -> bool:
     """Say which files could not be read; True if one of them was asked for by name."""
     for result in results:
         if "error" in result:

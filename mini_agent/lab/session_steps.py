@@ -26,7 +26,7 @@ FIRST = 1 << 24  # bytes of a first line that are read
 SessionSteps = tuple[str, Sequence[TraceStep], Sequence[Message]]
 
 
-class Wanted(NamedTuple):
+class ReplayOptions(NamedTuple):
     """How a session is to be replayed: under which policy ("": as it was recorded), at which
     window (as a person types it), a task file in a copy of which workspace."""
 
@@ -35,7 +35,8 @@ class Wanted(NamedTuple):
     workspace: str = ""
 
 
-def steps_at(path: str, wanted: Wanted = Wanted(), below: bool = True) -> Iterator[SessionSteps]:
+def steps_at(path: str, options: ReplayOptions = ReplayOptions(),
+             below: bool = True) -> Iterator[SessionSteps]:
     """(name, steps, history) of each session in a file; with those `below` a trace, and what
     was done in it since the last call.
 
@@ -44,7 +45,7 @@ def steps_at(path: str, wanted: Wanted = Wanted(), below: bool = True) -> Iterat
     recorded agent had compressed itself).
     """
     name, path = Path(path).name, str(find_trace(path))
-    policy, window, workspace = wanted
+    policy, window, workspace = options
     if not policy and is_trace(path):
         for number, place in islice(family_of(Path(path)), None if below else 1):
             trace = read_trace(place)

@@ -16,7 +16,7 @@ from ..disk import read_file
 from ..errors import UsageError
 from ..hostile import clean
 from .compare import Plan
-from .results import Result, Unread
+from .results import Result, UnreadFile
 
 FORMAT = 3
 
@@ -28,12 +28,12 @@ class Share(TypedDict):
     shard: str                     # "K/N"
     paths: list[str]               # what was asked to be compared, the same in each share
     plan: dict[str, Any]           # the fields of a `Plan`, whose keys are not said twice
-    results: list[Result | Unread]
+    results: list[Result | UnreadFile]
     interrupted: NotRequired[bool]  # it has not all of its files
     sum: NotRequired[str]          # of all the rest; taken out when it was checked
 
 
-def share_text(shard: str, paths: Sequence[str], plan: Plan, results: Sequence[Result | Unread],
+def share_text(shard: str, paths: Sequence[str], plan: Plan, results: Sequence[Result | UnreadFile],
                interrupted: bool) -> str:
     """The share as JSON, a line; `shard` is "K/N"."""
     share: Share = json.loads(clean(json.dumps(
@@ -43,7 +43,7 @@ def share_text(shard: str, paths: Sequence[str], plan: Plan, results: Sequence[R
     return json.dumps({**share, "sum": _sum(share)}, ensure_ascii=False) + "\n"
 
 
-def merge_shares(paths: Sequence[str]) -> tuple[list[str], Plan, list[Result | Unread]]:
+def merge_shares(paths: Sequence[str]) -> tuple[list[str], Plan, list[Result | UnreadFile]]:
     """Paths, plan and results of all shares of a comparison. Raises `UsageError`."""
     shares = [_read_share(path) for path in paths]
     first = shares[0]

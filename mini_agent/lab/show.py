@@ -20,7 +20,7 @@ from ..messages import Message, arguments_text, calls_of
 from ..rhythm import number_ranges, rows
 from ..trace import Trace
 from .happened import happened
-from .session_steps import Wanted, steps_at
+from .session_steps import ReplayOptions, steps_at
 from .steps import TraceStep, views
 
 INDENT = "    "
@@ -74,11 +74,11 @@ def _row(start: str, told: Sequence[str]) -> Iterator[str]:
         yield f"{start if at == 0 else ' ' * len(start)}{change}".rstrip()
 
 
-def show_steps(path: str, wanted: Wanted) -> Iterator[str]:
+def show_steps(path: str, options: ReplayOptions) -> Iterator[str]:
     """The lines about a session that is replayed: one row per step, with its changes."""
-    window = window_tokens(wanted.window) if wanted.policy else None
-    under = "as it was recorded" if window is None else f"under {wanted.policy} at {window}"
-    for name, steps, _ in steps_at(path, wanted, below=False):
+    window = window_tokens(options.window) if options.policy else None
+    under = "as it was recorded" if window is None else f"under {options.policy} at {window}"
+    for name, steps, _ in steps_at(path, options, below=False):
         yield f"{name} {under}"
         yield "step  sent        what happened"
         for taken, view in views(steps):
@@ -92,13 +92,13 @@ def show_steps(path: str, wanted: Wanted) -> Iterator[str]:
 
 
 def show_step(path: str, step: int | None, diff: bool,
-              wanted: Wanted = Wanted()) -> Iterator[str]:
+              options: ReplayOptions = ReplayOptions()) -> Iterator[str]:
     """The lines about one step, or with `diff` about what each step changed.
 
     A trace shows what its run sent; with a policy, and for any other log, the session is
     replayed first. Raises `UsageError` where no session of the file has such a step.
     """
-    found = _found(path, step, wanted)
+    found = _found(path, step, options)
     for name, steps in found:
         if len(found) > 1:
             yield f"{name}:"
@@ -117,9 +117,9 @@ class SentStep(TypedDict):
 
 
 def step_objects(path: str, step: int | None,
-                 wanted: Wanted = Wanted()) -> Iterator[SentStep]:
+                 options: ReplayOptions = ReplayOptions()) -> Iterator[SentStep]:
     """What was sent at one step, or at each. Raises what `show_step` raises."""
-    for name, steps in _found(path, step, wanted):
+    for name, steps in _found(path, step, options):
         for taken, view in views(steps):
             if step is None or taken.step == step:
                 yield {"session": name, "step": taken.step, "tokens": view.tokens,
@@ -132,7 +132,7 @@ def messages_at(path: str, index: int, workspace: str = "") -> list[tuple[str, M
     """(name, message) of each session of a file that has a message with this number: as it
     was said, whatever was sent of it. Raises `UsageError` where none has."""
     found = [(name, history) for name, _, history in steps_at(
-        path, Wanted(workspace=workspace), below=False)]
+        path, ReplayOptions(workspace=workspace), below=False)]
     last = max(len(history) for _, history in found) - 1
     if not 0 <= index <= last:
         raise UsageError(f"there is no message {index}", place=path, value=index,
@@ -148,9 +148,10 @@ def show_message(path: str, index: int, workspace: str = "") -> Iterator[str]:
         yield from _said(message)
 
 
-def _found(path: str, step: int | None, wanted: Wanted) -> list[tuple[str, Sequence[TraceStep]]]:
+def _found(path: str, step: int | None,
+           options: ReplayOptions) -> list[tuple[str, Sequence[TraceStep]]]:
     """(name, steps) of each session of a file, of which one at least has this step."""
-    found = [(name, steps) for name, steps, _ in steps_at(path, wanted, below=False)]
+    found = [(name, steps) for name, steps, _ in steps_at(path, options, below=False)]
     taken = [one.step for _, steps in found for one in steps]
     if step is not None and step not in taken:
         raise UsageError(f"there is no step {step}", place=path, value=step,

@@ -17,7 +17,7 @@ from ..errors import DONE, FAILED, UsageError
 from ..subcommands import add_command, add_plain
 
 if TYPE_CHECKING:
-    from .session_steps import Wanted
+    from .session_steps import ReplayOptions
 
 SHOWN, WHY = 30, 12  # blanks before what goes on of a row of each
 
@@ -50,11 +50,11 @@ def _add_replay(parser: argparse.ArgumentParser) -> None:
                         "without commands)")
 
 
-def _wanted(options: argparse.Namespace) -> Wanted:
+def _replay_options(options: argparse.Namespace) -> ReplayOptions:
     """What the options of `_add_replay` say."""
-    from .session_steps import Wanted
+    from .session_steps import ReplayOptions
 
-    return Wanted(options.policy, options.window, options.workspace)
+    return ReplayOptions(options.policy, options.window, options.workspace)
 
 
 def _show(options: argparse.Namespace) -> int:
@@ -85,7 +85,7 @@ def _shown_objects(options: argparse.Namespace) -> Iterable[Any]:
     if options.message is not None:
         return [said for _, said in messages_at(options.trace, options.message,
                                                 options.workspace)]
-    return step_objects(options.trace, options.step, _wanted(options))
+    return step_objects(options.trace, options.step, _replay_options(options))
 
 
 def _shown_lines(options: argparse.Namespace) -> Iterable[str]:
@@ -94,7 +94,7 @@ def _shown_lines(options: argparse.Namespace) -> Iterable[str]:
 
     if options.message is not None:
         return show_message(options.trace, options.message, options.workspace)
-    return show_step(options.trace, options.step, options.diff, _wanted(options))
+    return show_step(options.trace, options.step, options.diff, _replay_options(options))
 
 
 def _shown_rows(options: argparse.Namespace) -> Iterable[str]:
@@ -107,7 +107,7 @@ def _shown_rows(options: argparse.Namespace) -> Iterable[str]:
 
     path = find_trace(options.trace)
     if options.policy or not is_trace(str(path)):
-        return show_steps(options.trace, _wanted(options))
+        return show_steps(options.trace, _replay_options(options))
     trace = read_trace(path)
     if trace.warning:
         print(f"mini-agent: {escaped(trace.warning)}", file=sys.stderr)
@@ -138,7 +138,7 @@ def _why(options: argparse.Namespace) -> int:
                          remedy="give the text that the model should have known")
     write = partial(write_rows, stream=sys.stdout, indent=WHY, plain=options.plain)
     found, ours = False, is_trace(str(find_trace(options.trace)))
-    for at, (name, steps, history) in enumerate(steps_at(options.trace, _wanted(options))):
+    for at, (name, steps, history) in enumerate(steps_at(options.trace, _replay_options(options))):
         explained = explain(options.text, steps, history)
         seen = explained["entered"] or explained["seen"]
         if at and not seen:
