@@ -9,7 +9,7 @@ from mini_agent.compression.tools import ReadResult, page_chars
 from mini_agent.compression.view import Entry
 from mini_agent.errors import TraceError
 from mini_agent.hostile import escaped
-from mini_agent.lab.look import steps_at
+from mini_agent.lab.session_steps import steps_at
 from mini_agent.lab.sessions import left_out, open_sessions
 from mini_agent.lab.show import show_trace
 from mini_agent.lab.steps import TraceStep, views
