@@ -138,7 +138,7 @@ class TraceTest(unittest.TestCase):
                 ({**own, "window": 10**400}, "no window 10"),
                 ({**own, "window": "1k"}, "no window"),
                 ({**own, "name": str(other)}, "no policy"), ({**own, "name": [1]}, "no policy [1]"),
-                ({**own, "user_share": 1e308}, "too large"), ({**own, "file": 5}, "object"),
+                ({**own, "user_share": 1e308}, "at most 1"), ({**own, "file": 5}, "object"),
                 ({**own, "file": {"name": "x", "ladder": [], "user_share": 1e308}}, "at most 1"),
                 ({**own, "file": {"name": "x", "ladder": [], "reserve": "x"}}, "reserve must be"),
                 ({**own, "file": {"name": "x", "ladder": [], "trigger": .8}}, "no trigger 0.8")):
