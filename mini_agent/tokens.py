@@ -8,7 +8,7 @@ count a text. Beyond the text all add 4 tokens a message, 8 + len(name) a tool c
     published            the formula of the M3 figures, for that milestone: 1 a Han
                          character, 1/4 any other; arguments are not counted
     chars3, chars4       characters / 3, characters / 4: the usual rules of thumb
-    runs, runs:PROFILE   the house's own, for a family of tokenizers: off by 6 % on
+    runs, runs:PROFILE   this project's own, for a family of tokenizers: off by 6 % on
                          agent messages, where the others are off by 14 to 42
 
 Only `runs` needs explaining. A tokenizer cuts a text where its class changes (from
@@ -45,7 +45,7 @@ _BREAKS = re.compile(r"([\r\n]+)")
 
 
 class Estimator(Protocol):
-    """What the rest of the house knows of an estimator. All results are tokens."""
+    """What the rest of the program knows of an estimator. All results are tokens."""
 
     @property
     def name(self) -> str:

@@ -2,7 +2,7 @@
 
 A policy is used by its name (`catalogue.py`) or read from a JSON file of the same
 fields; here it is checked and made. What is left out: what a strategy does (its
-own room) and when it is asked (`window.py`).
+own module) and when it is asked (`window.py`).
 """
 
 from __future__ import annotations

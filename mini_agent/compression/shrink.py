@@ -1,6 +1,6 @@
 """Milestone 3: single results made smaller where they stand.
 
-A strategy of this room is a choice of *which* results and *how* they are
+A strategy of this module is a choice of *which* results and *how* they are
 rendered; pairing is never touched, since each message keeps its place, its role
 and its call id. `tool_result_aging` is the published one: any long result, the
 newest included, keeps head, tail and a header with what it was. Its neighbour

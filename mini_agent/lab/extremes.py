@@ -112,9 +112,9 @@ EXTREMES: Mapping[str, type[Oracle] | type[BagOfWords]] = {
 
 
 def lab_policy(name: str, recording: Recording) -> Policy:
-    """The policy of that name for this session: of the house, of a file, or one that only the
+    """The policy of that name for this session: of the catalogue, of a file, or one that only the
     lab has. It is called `name`: the lab tells policies apart as they were asked for, since
-    two files may have the same name in them, or that of a policy of the house."""
+    two files may have the same name in them, or that of a policy of the catalogue."""
     if name in VARIANTS or name in GRID:
         return variant(name)
     if name not in EXTREMES:

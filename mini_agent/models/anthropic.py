@@ -215,7 +215,7 @@ class _Assembly:
 
 
 def usage(reported: Mapping[str, Any]) -> dict[str, int] | None:
-    """Tokens in the house's form; here `input_tokens` leave out what was cached."""
+    """Tokens as `Reply.usage` has them; here `input_tokens` leave out what was cached."""
     cached = count(reported.get("cache_read_input_tokens"))
     prompt = (count(reported.get("input_tokens")) + cached
               + count(reported.get("cache_creation_input_tokens")))

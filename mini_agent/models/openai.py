@@ -198,7 +198,7 @@ def _text(content: Any) -> str:
 
 
 def usage(reported: Mapping[str, Any]) -> dict[str, int] | None:
-    """Tokens in the house's form; here `prompt_tokens` include what was cached."""
+    """Tokens as `Reply.usage` has them; here `prompt_tokens` include what was cached."""
     details = reported.get("prompt_tokens_details")
     cached = count(details.get("cached_tokens")) if isinstance(details, Mapping) else 0
     prompt, answer = count(reported.get("prompt_tokens")), count(reported.get("completion_tokens"))

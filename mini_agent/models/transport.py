@@ -1,4 +1,4 @@
-"""Milestone 5: the one room that opens sockets, on `urllib`.
+"""Milestone 5: the one module that opens sockets, on `urllib`.
 
 It is entered with the first request and not before, since `urllib` and `ssl` cost
 more to import than the rest of the program. One POST, one answer, whatever its
