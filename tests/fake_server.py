@@ -120,9 +120,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def plain(body, status=200, **headers) -> Answer:
-    """An answer in one piece; `retry_after` becomes `retry-after`."""
+    """An answer in one piece; `retry_after` becomes `Retry-After`."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return Answer(status, (data,), {name.replace("_", "-"): value
+    return Answer(status, (data,), {name.replace("_", "-").title(): value
                                     for name, value in headers.items()})
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from mini_agent.errors import EndpointError, PromptTooLongError, UsageError
 from mini_agent.messages import user
@@ -41,6 +42,27 @@ class FindTests(unittest.TestCase):
                          "https://h/anthropic/v1/messages")
         self.assertEqual(self.found({"OPENAI_BASE_URL": "http://[::1]:8080/v1"})[0],
                          "http://[::1]:8080/v1/chat/completions")
+
+    def test_blanks_around_an_option_are_no_part_of_it(self):
+        """A copied line has its end with it."""
+        self.assertEqual(("http://h:1/v1/chat/completions", "sk-mine-1"), self.found(
+            {}, base_url=" http://h:1/v1\n", api_key=" sk-mine-1\n"))
+        with self.assertRaisesRegex(UsageError, "no base URL: 'h:1'; "):
+            self.found({}, base_url=" h:1 ")
+
+    def test_the_last_port_is_one_and_a_host_has_no_capitals(self):
+        """Official hosts are told by their names, however they are written."""
+        self.assertEqual("http://h:65535/v1/chat/completions",
+                         self.found({"OPENAI_BASE_URL": "http://h:65535"})[0])
+        with self.assertRaises(UsageError):
+            self.found({"OPENAI_BASE_URL": "http://h:65536"})
+        self.assertEqual(["api.openai.com", "[::1]", ""], [Endpoint(url, "m").host for url in (
+            "https://API.OpenAI.com/v1", "http://[::1]:8080", "")])
+
+    def test_what_is_shorter_than_a_key_hides_nothing(self):
+        """A placeholder of three letters would hide half a text; four may be a key."""
+        self.assertEqual([b"abcd", b"[key]"], [
+            Endpoint("", "m", key).hide(b"abcd") for key in ("abc", "abcd")])
 
     def test_the_provider_is_the_one_whose_variables_are_set(self):
         """Both set: the model's name decides; an option decides over all."""
@@ -188,15 +210,32 @@ class BadEndpointTests(unittest.TestCase):
         from urllib.error import URLError
         untrusted = ssl.SSLCertVerificationError(1, "x")
         untrusted.verify_message = "self-signed certificate"
-        cases = ((URLError(untrusted), "not trusted (self-signed certificate)", "SSL_CERT_FILE"),
-                 (URLError(TimeoutError("timed out")), "no answer in time", "OPENAI_BASE_URL"),
-                 (URLError(OSError(101, "Network is unreachable")), "cannot be reached", "network"),
-                 (ConnectionResetError(104, "reset"), "the connection broke", "try again"),
-                 (TimeoutError("timed out"), "no answer in time", "more time"))
-        for fault, said, remedy in cases:
+        spoken, unsaid = ssl.SSLError(1, "x"), ssl.SSLError(1, "x")
+        spoken.reason, unsaid.reason = "WRONG_VERSION_NUMBER", None
+        name, retry = (socket.gaierror(number, "x")
+                       for number in (socket.EAI_NONAME, socket.EAI_AGAIN))
+        unknown, broke = "no host is known by the name 'h'", "the connection broke"
+        for fault, *told, remedy in (
+                (URLError(untrusted), "its certificate is not trusted (self-signed certificate)",
+                 "unreachable", False, "SSL_CERT_FILE"),
+                (URLError(spoken), "no TLS there (WRONG_VERSION_NUMBER)", "unreachable", False,
+                 "plain http"),
+                (URLError(unsaid), "no TLS there (x)", "unreachable", False, "plain http"),
+                (URLError(name), unknown, "unreachable", False, "OPENAI_BASE_URL"),
+                (URLError(retry), unknown, "unreachable", True, "OPENAI_BASE_URL"),
+                (URLError(TimeoutError("x")), "no answer in time", "unreachable", True, "network"),
+                (URLError(OSError(101, "x")), "it cannot be reached ([Errno 101] x)",
+                 "unreachable", True, "network"),
+                (ssl.SSLError(1, "x"), f"{broke} (x)", "connection", True, "try again"),
+                (OSError(113, "x"), f"{broke} ([Errno 113] x)", "connection", True, "try again"),
+                (ConnectionResetError(104, "x"), f"{broke} ([Errno 104] x)", "connection", True,
+                 "try again"),
+                (ConnectionAbortedError(), f"{broke} (ConnectionAbortedError)", "connection",
+                 True, "try again"),
+                (TimeoutError("x"), "no answer in time", "timeout", True, "more time")):
             error = breakdown(Endpoint("https://h/v1", "m"), fault)
-            self.assertIn(said, str(error))
-            self.assertIn(remedy, str(error))
+            self.assertEqual(told, [error.message, error.status, error.passing])
+            self.assertIn(remedy, error.remedy)
 
     def test_an_untrusted_certificate_is_refused_by_the_real_library(self):
         """A server with a certificate of its own, made here; skipped without `openssl`."""
@@ -211,19 +250,22 @@ class BadEndpointTests(unittest.TestCase):
 
     def test_a_proxy_of_the_environment_is_not_used_for_this_machine(self):
         """Local servers are asked directly, whatever HTTP_PROXY says."""
-        before = os.environ.get("http_proxy")
-        os.environ["http_proxy"] = "http://127.0.0.1:9"
-        try:
-            with FakeServer(plain(chat("hi"))) as server:
-                with post(server.url + "/v1/x", b"{}", {}, 5, 5) as response:
-                    self.assertEqual(response.status, 200)
+        with FakeServer(plain({}), plain({})) as proxy, FakeServer(plain({})) as server, \
+                mock.patch.dict(os.environ, {"http_proxy": proxy.url, "no_proxy": ""}):
+            post(server.url + "/v1/x", b"{}", {}, 5, 5).close()
             with self.assertRaises(FAULTS):
-                post("http://model.example/v1/x", b"{}", {}, 5, 5)
-        finally:
-            if before is None:
-                del os.environ["http_proxy"]
-            else:
-                os.environ["http_proxy"] = before
+                post("http://[::1]:9/v1/x", b"{}", {}, 5, 5)
+            self.assertEqual([], proxy.requests)
+            post("http://model.invalid/v1/x", b"{}", {}, 5, 5).close()
+            self.assertEqual(["http://model.invalid/v1/x"], [sent.path for sent in proxy.requests])
+
+    def test_once_it_stands_a_connection_may_be_silent_for_longer_than_it_took(self):
+        """One limit until it stands, the other one for each read."""
+        with FakeServer(plain({})) as server, \
+                mock.patch.object(socket.socket, "settimeout", autospec=True) as limit:
+            post(server.url + "/v1/x", b"{}", {}, 5, 7).close()
+        self.assertEqual([5, 7], [limits[-1] for _, limits, _ in limit.mock_calls
+                                  if limits[-1] in (5, 7)])
 
 
 def _certificate(case):

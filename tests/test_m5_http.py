@@ -1,6 +1,7 @@
 """Milestone 5: one request to an endpoint, and what is done when it goes wrong."""
 
 import gzip
+import itertools
 import json
 import random
 import unittest
@@ -11,7 +12,7 @@ from mini_agent.errors import EndpointError, MiniAgentError, PromptTooLongError
 from mini_agent.messages import user
 from mini_agent.models.connect import Options, connect
 from mini_agent.models.endpoint import Endpoint
-from mini_agent.models.http import Http, RequestLimits
+from mini_agent.models.http import Http, RequestLimits, _start
 from tests.fake_server import (BAD_KEY, LOADING, OVERLOADED, RATE_LIMIT, Answer, FakeServer, blocks,
                                call_part, chat, messages_events, part, plain, stream, usage_part)
 
@@ -59,7 +60,7 @@ class RetryTests(Case):
     def test_what_cannot_pass_is_asked_once(self):
         """A 4xx, a redirection, and the 5xx that speak of our own request."""
         cannot = [(status, BAD_KEY)
-                  for status in (400, 401, 403, 404, 405, 409, 413, 422, 425, 302)]
+                  for status in (400, 401, 403, 404, 405, 409, 413, 422, 425, 300, 302)]
         cannot += [(500, {"error": {"message": "Failed to parse tool call arguments as JSON"}}),
                    (501, {"error": {"message": "this is not implemented"}}),
                    (429, {"error": {"message": "You exceeded your current quota, please check "
@@ -114,6 +115,9 @@ class RetryTests(Case):
         """An endpoint that asks for an hour is not waited for, and not asked before."""
         error, retries, sent, _ = self.ask(plain(RATE_LIMIT, 429, retry_after="3600"), HI)
         self.assertEqual((error.status, error.wait, retries, len(sent)), (429, 3600, [], 1))
+        http = Http(Endpoint("http://h", "m"), chance=lambda: 0.0)
+        self.assertEqual([60.0, None], [http._wait(EndpointError(
+            "x", status=429, passing=True, wait=wait), 1) for wait in (60.0, 60.5)])
 
     def test_a_retry_after_that_is_none_is_not_there(self):
         """Words, negative numbers, infinity, at once, a day gone by: the usual wait."""
@@ -340,6 +344,31 @@ class BrokenAnswerTests(Case):
             error, retries, _, _ = self.ask(stream(part(content="x" * 400), part("stop")), HI,
                                             limits=limits)
             self.assertEqual((error.status, retries), ("broken", []))
+
+    def test_a_limit_is_the_most_that_is_taken(self):
+        """So many bytes, ends of lines and seconds as it says, and none more."""
+        for most, fits, over in (({"answer": 3}, b"abc", b"abcd"),
+                                 ({"ends": 2}, b"\n\r", b"\n\r\n"),
+                                 ({"line": 4}, b"abc\n", b"abcd\n")):
+            http = Http(Endpoint("http://h", "m"), RequestLimits(**most), clock=lambda: 9.0)
+            for body in (fits, over):
+                pieces = iter([body, b""])
+                response = SimpleNamespace(headers={}, read1=lambda _: next(pieces))
+                try:
+                    taken = list(http._lines(response, 9.0))
+                except EndpointError as error:
+                    taken = error.message
+                self.assertEqual(fits.splitlines(True) if body is fits else "the answer has no end",
+                                 taken)
+
+    def test_of_a_refusal_so_much_is_read_as_tells_enough(self):
+        """One without an end is left; of one that breaks off it is told what came, and why."""
+        self.assertEqual(2 * 50_000, len(_start(itertools.repeat(b"x" * 50_000))))
+
+        def broken():
+            yield b"no"
+            raise EndpointError("the connection broke", status="connection")
+        self.assertEqual(b"no (then: the connection broke)", _start(broken()))
 
     def test_an_answer_of_nothing_but_ends_of_lines_is_left(self):
         """Each may be an event to take apart: they are counted, whichever letter ends them."""

@@ -136,7 +136,7 @@ def _fault(endpoint: Endpoint, reason: Any, connecting: bool) -> tuple[str, str,
     if isinstance(reason, ConnectionRefusedError):
         return ("nothing listens there", "unreachable", True,
                 f"start the server, or check {endpoint.url_name}")
-    if isinstance(reason, (ConnectionError, http.client.HTTPException)):
+    if isinstance(reason, (ConnectionError, http.client.HTTPException)) or not connecting:
         said = shown(str(reason)) or type(reason).__name__
         return f"the connection broke ({said})", "connection", True, f"{check}, then try again"
     return (f"it cannot be reached ({shown(str(reason))})", "unreachable", True, check)
