@@ -6,6 +6,7 @@ import io
 import json
 import os
 import resource
+import runpy
 import shutil
 import signal
 import subprocess
@@ -132,3 +133,21 @@ def called(*arguments: object) -> tuple[int, str, str]:
     with redirect_stdout(out), redirect_stderr(err):
         status = cli.main([*map(str, arguments)])
     return status, out.getvalue(), err.getvalue()
+
+
+def scripted(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """A script of `scripts/` in this process, which is faster, with streams that are no
+    terminal: its status, standard output and error."""
+    out, err, before = io.StringIO(), io.StringIO(), (sys.argv, sys.path[:], sys.excepthook)
+    words = [str(SCRIPTS / f"{name}.py"), *map(str, arguments)]
+    sys.argv = words
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            runpy.run_path(words[0], run_name="__main__")
+        status: Any = 0
+    except SystemExit as leaving:
+        status = leaving.code
+    finally:
+        sys.argv, sys.path[:], sys.excepthook = before
+    return subprocess.CompletedProcess(words, status or 0, out.getvalue(), err.getvalue())

@@ -165,7 +165,7 @@ class DriverTest(FolderTest):
     def test_an_overflow_is_one_clear_line_with_a_complete_trace(self) -> None:
         """Threshold 900: status 1, no traceback, the table, and a trace with its run_end."""
         task = self.write_task(**m3_task(threshold=900))
-        done = command("scripts/drive_m3.py", "--task", str(task), "--traces", str(self.folder))
+        done = scripted("drive_m3", "--task", task, "--traces", self.folder)
         self.assertEqual(1, done.returncode)
         self.assertEqual(1, done.stderr.count("\n"))
         self.assertIn("第 13 步有 939 个 token,超出上限 900,且无法移动: 摘要 586", done.stderr)
@@ -183,7 +183,7 @@ class DriverTest(FolderTest):
     def test_the_picture_is_one_file_with_two_panels(self) -> None:
         """Well-formed SVG, no network, a mark for each aging and the summary."""
         import xml.etree.ElementTree as tree
-        command("scripts/drive_m3.py", "--traces", str(self.folder))
+        scripted("drive_m3", "--traces", self.folder)
         text = (self.folder / "m3-curve.svg").read_text(encoding="utf-8")
         root = tree.fromstring(text)
         self.assertEqual(4, len(root.findall(".//{*}polyline")))

@@ -55,8 +55,8 @@ class CountsTest(unittest.TestCase):
         """No text for people puts a number before a plural by itself."""
         before_plural = re.compile(rf" ([a-z]+ )?(({'|'.join(NOUNS)})s|{'|'.join(PLURALS)})\b")
         found = []
-        for path in sorted((ROOT / "mini_agent").rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for path in modules("mini_agent"):
+            for node in nodes_of(path):
                 parts = node.values if isinstance(node, ast.JoinedStr) else []
                 found += [(path.relative_to(ROOT / "mini_agent").as_posix(), ast.unparse(node))
                           for number, said in zip(parts, parts[1:])
@@ -238,7 +238,7 @@ class TerminalTest(unittest.TestCase):
         for script, *more in (("drive_m1",), ("drive_m2",), ("drive_m4",), ("drive_m3_paths",),
                               ("drive_m4", "--policy", "clip_errors_summary")):
             with self.subTest(script, more=more):
-                done = command(f"scripts/{script}.py", *more, "--traces", folder)
+                done = scripted(script, *more, "--traces", folder)
                 self.assertEqual(0, done.returncode, done.stderr)
                 self.assertEqual([],
                                  [line for line in done.stdout.splitlines() if width(line) > 80])

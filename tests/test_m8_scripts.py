@@ -11,7 +11,7 @@ from contextlib import contextmanager, redirect_stdout
 
 from mini_agent.messages import calls_of, pairing_faults, text_of
 
-from .support import SCRIPTS, command
+from .support import SCRIPTS, command, scripted
 
 
 @contextmanager
@@ -34,7 +34,7 @@ class ScriptsTest(unittest.TestCase):
             if "__main__" not in source or path.name == "test_browser.py":  # unittest's own help
                 continue
             with self.subTest(path.name):
-                done = command(f"scripts/{path.name}", "--help")
+                done = scripted(path.stem, "--help")
                 self.assertEqual((0, ""), (done.returncode, done.stderr))
                 self.assertIn(source.partition('"""')[2].split()[0], done.stdout)
 
@@ -48,7 +48,7 @@ class ScriptsTest(unittest.TestCase):
                 ("evidence", session, "--windows", "2k", "--jobs", "0"),
                 ("show_digest", session, "--window", "many")):
             with self.subTest(words):
-                done = command(f"scripts/{words[0]}.py", *words[1:])
+                done = scripted(*words)
                 self.assertEqual((2, ""), (done.returncode, done.stdout))
                 self.assertRegex(done.stderr, r"\Amini-agent: [^\n]+; [^\n]+\n\Z")
 

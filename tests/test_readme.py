@@ -42,6 +42,7 @@ from mini_agent.tools.shell import SECRETS
 from mini_agent.trace import EVENTS, read_trace
 from tests.fake_server import FakeServer, plain
 from tests.fuzz import HISTORIES, names
+from tests.sources import modules, nodes_of, tree_of
 from tests.support import ROOT, FolderTest, command
 from tests.test_m3_estimate import ESTIMATOR_OF, errors, samples
 from tests.test_m3_session import EDITED, PUBLISHED, COMPRESSIONS, SUMMARY
@@ -354,27 +355,26 @@ class HouseTest(unittest.TestCase):
 
     def test_no_module_has_over_250_lines_and_no_function_over_60(self) -> None:
         """The house rule, over every module of the package."""
-        for path in sorted((ROOT / "mini_agent").rglob("*.py")):
+        for path in modules("mini_agent"):
             text = path.read_text(encoding="utf-8")
             with self.subTest(str(path.relative_to(ROOT))):
                 self.assertLessEqual(text.count("\n"), 250)
-                for node in ast.walk(ast.parse(text)):
+                for node in nodes_of(path):
                     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                         self.assertLessEqual(node.end_lineno - node.lineno + 1, 60, node.name)
 
     def test_no_line_has_over_100_characters(self) -> None:
         """Of package, scripts and tests; but for those inside of a verbose regular expression,
         where a line is an alternative."""
-        for folder in ("mini_agent", "scripts", "tests"):
-            for path in sorted((ROOT / folder).rglob("*.py")):
-                text = path.read_text(encoding="utf-8")
-                long = {number for number, line in enumerate(text.split("\n"), 1)
-                        if len(line) > 100}
-                free = {line for node in (ast.walk(ast.parse(text)) if long else ())
-                        if isinstance(node, ast.Call) and node.end_lineno > node.lineno
-                        and re.match(r"re\.compile\(.*re\.VERBOSE", ast.unparse(node))
-                        for line in range(node.lineno + 1, node.end_lineno)}
-                self.assertEqual(set(), long - free, path)
+        for path in modules("mini_agent", "scripts", "tests"):
+            text = path.read_text(encoding="utf-8")
+            long = {number for number, line in enumerate(text.split("\n"), 1)
+                    if len(line) > 100}
+            free = {line for node in (nodes_of(path) if long else ())
+                    if isinstance(node, ast.Call) and node.end_lineno > node.lineno
+                    and re.match(r"re\.compile\(.*re\.VERBOSE", ast.unparse(node))
+                    for line in range(node.lineno + 1, node.end_lineno)}
+            self.assertEqual(set(), long - free, path)
 
     def test_whatever_is_public_says_what_it_is(self) -> None:
         """A docstring for each module, class, function and method without `_` in front."""
@@ -388,8 +388,8 @@ class HouseTest(unittest.TestCase):
                     if isinstance(part, ast.ClassDef):
                         yield from silent(part)
 
-        for path in sorted((ROOT / "mini_agent").rglob("*.py")):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
+        for path in modules("mini_agent"):
+            tree = tree_of(path)
             with self.subTest(str(path.relative_to(ROOT))):
                 self.assertTrue(ast.get_docstring(tree))
                 self.assertEqual([], list(silent(tree)))
@@ -401,14 +401,14 @@ class HouseTest(unittest.TestCase):
         files = re.findall(r"`(mini_agent/[\w/]+\.py)`", path)
         self.assertGreater(len(files), 30)
         for file in files:
-            tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+            tree = tree_of(ROOT / file)
             self.assertRegex(ast.get_docstring(tree) or "",
                              r"(?i)\b(left|leaves)\s+out\b", file)
 
     def test_each_annotation_names_something(self) -> None:
         """They are not evaluated, so nothing else would find a name that has gone."""
-        for path in sorted((ROOT / "mini_agent").rglob("*.py")):
-            nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        for path in modules("mini_agent"):
+            nodes = nodes_of(path)
             known = {*vars(builtins), *(
                 (alias.asname or alias.name).partition(".")[0] for node in nodes
                 if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names), *(
@@ -424,8 +424,8 @@ class HouseTest(unittest.TestCase):
         """Of those that other modules may use: a name says which one is meant. Only what is
         the same thing in two places is called the same."""
         found: dict[str, list[str]] = {}
-        for path in sorted((ROOT / "mini_agent").rglob("*.py")):
-            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for path in modules("mini_agent"):
+            for node in tree_of(path).body:
                 if (isinstance(node, (ast.ClassDef, ast.FunctionDef))
                         and not node.name.startswith("_")):
                     found.setdefault(node.name, []).append(path.name)
@@ -437,18 +437,17 @@ class HouseTest(unittest.TestCase):
 
     def test_no_module_remembers_anything(self) -> None:
         """No `global`, and no cache of a function: what is kept belongs to an object."""
-        import ast
-        for path in sorted((ROOT / "mini_agent").rglob("*.py")):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
+        for path in modules("mini_agent"):
+            tree = tree_of(path)
             kept = [ast.unparse(how) for node in tree.body if isinstance(node, ast.FunctionDef)
                     for how in node.decorator_list if "cache" in ast.unparse(how)]
-            kept += [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Global)]
+            kept += [ast.unparse(node) for node in nodes_of(path) if isinstance(node, ast.Global)]
             self.assertEqual([], kept, path)
 
     def test_each_test_says_its_rule(self) -> None:
         """A name that states it, and a sentence."""
         for path in sorted((ROOT / "tests").glob("test_*.py")):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in nodes_of(path):
                 if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                     self.assertTrue(ast.get_docstring(node), f"{path.name}: {node.name}")
 
@@ -466,16 +465,15 @@ class HouseTest(unittest.TestCase):
     def test_only_the_standard_library_is_imported(self) -> None:
         """Package, scripts and tests name no other module."""
         own = {"mini_agent", "tests", "scripts", *(p.stem for p in (ROOT / "scripts").glob("*.py"))}
-        for folder in ("mini_agent", "scripts", "tests"):
-            for path in sorted((ROOT / folder).rglob("*.py")):
-                for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                    names = ([alias.name for alias in node.names] if isinstance(node, ast.Import)
-                             else [node.module] if isinstance(node, ast.ImportFrom)
-                             and not node.level else [])
-                    for name in names:
-                        root = name.split(".")[0]
-                        self.assertTrue(root in sys.stdlib_module_names or root in own,
-                                        f"{path}: {name}")
+        for path in modules("mini_agent", "scripts", "tests"):
+            for node in nodes_of(path):
+                names = ([alias.name for alias in node.names] if isinstance(node, ast.Import)
+                         else [node.module] if isinstance(node, ast.ImportFrom)
+                         and not node.level else [])
+                for name in names:
+                    root = name.split(".")[0]
+                    self.assertTrue(root in sys.stdlib_module_names or root in own,
+                                    f"{path}: {name}")
 
     def test_each_handler_of_records_is_of_an_event_that_there_is(self) -> None:
         """A mistyped name would never be met, and one that is in no table never called."""
@@ -491,9 +489,8 @@ class HouseTest(unittest.TestCase):
     def test_each_event_that_is_looked_for_is_one_that_there_is(self) -> None:
         """Where a record's event is compared with a name, in package and scripts."""
         found: set[str] = set()
-        for path in sorted([*(ROOT / "mini_agent").rglob("*.py"),
-                            *(ROOT / "scripts").rglob("*.py")]):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for path in modules("mini_agent", "scripts"):
+            for node in nodes_of(path):
                 named = [node.left, *node.comparators] if isinstance(node, ast.Compare) else \
                     [node.func, *node.args] if isinstance(node, ast.Call) else []
                 if named and re.search(r"""record(\[|\.get\()'event'[])]$|\.events$""",
@@ -517,10 +514,10 @@ class HouseTest(unittest.TestCase):
                   "subcommands"), ("lab",),
                  ("__init__", "__main__", "cli", "commands", "embedded", "live"))
         floors = {room: floor for floor, names in enumerate(rooms) for room in names}
-        for path in sorted((ROOT / "mini_agent").rglob("*.py")):
+        for path in modules("mini_agent"):
             parts = path.relative_to(ROOT / "mini_agent").with_suffix("").parts
             self.assertIn(parts[0], floors)
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in nodes_of(path):
                 if not isinstance(node, ast.ImportFrom) or not node.level:
                     continue
                 package = parts[:len(parts) - node.level]
@@ -533,11 +530,11 @@ class HouseTest(unittest.TestCase):
     def test_no_modules_import_each_other_in_a_circle(self) -> None:
         """Each can be read behind those that it needs; imports of types alone count, too."""
         paths = {path.relative_to(ROOT).with_suffix("").parts: path
-                 for path in (ROOT / "mini_agent").rglob("*.py")}
+                 for path in modules("mini_agent")}
         needs: dict[str, set[str]] = {}
         for parts, path in paths.items():
             found = needs.setdefault("/".join(parts), set())
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in nodes_of(path):
                 if isinstance(node, ast.ImportFrom) and node.level:
                     base = (*parts[:len(parts) - node.level],
                             *(node.module.split(".") if node.module else ()))
