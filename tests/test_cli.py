@@ -342,7 +342,7 @@ class PoliciesTest(FolderTest):
                                     "ladder": [{"strategy": "tool_result_clipping",
                                                 "settings": {"min_chars": 200, "keep_rounds": 0}},
                                                {"strategy": "rolling_summary"}]}))
-        told = mini_agent("policies", str(path)).stdout
+        _, told, _ = called("policies", path)
         self.assertTrue(told.startswith("mine: clips early\n"))
         trace = self.folder / "trace.jsonl"
         done = mini_agent("run", str(SCRIPTS / "m3_task.json"), "--workspace",
@@ -355,11 +355,11 @@ class PoliciesTest(FolderTest):
         self.assertEqual(replace(governed.policy, source=""),
                          replace(find_policy(str(path)), source=""))
         self.assertEqual(governed.budget.soft, 1_800)
-        self.assertEqual(mini_agent("check", str(trace)).returncode, 0)
-        compared = mini_agent("compare", str(trace), "--policy", f"none,{path}", "--json",
-                              "--window", "6000")
-        self.assertEqual(compared.returncode, 0, compared.stderr)
-        self.assertEqual([row["policy"] for row in json.loads(compared.stdout)],
+        self.assertEqual(0, called("check", trace)[0])
+        status, compared, said = called("compare", trace, "--policy", f"none,{path}", "--json",
+                                        "--window", "6000")
+        self.assertEqual(0, status, said)
+        self.assertEqual([row["policy"] for row in json.loads(compared)],
                          ["none", str(path)])
 
     def test_a_wrong_policy_file_is_one_line_with_place_and_field(self) -> None:

@@ -179,7 +179,7 @@ class PiecesTest(ToolCase):
     def test_pieces_put_together_are_the_text(self) -> None:
         """Whatever bytes they are, and wherever a piece ends: in a letter, an escape, a CRLF."""
         chance = random.Random(5)
-        for number in range(400):
+        for number in range(200):
             data = b"".join(chance.choices(self.ODD, [chance.random() ** 3 for _ in self.ODD],
                                            k=chance.choice((0, 1, 3, 20, 200))))
             self.put("a", data)

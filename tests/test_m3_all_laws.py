@@ -13,7 +13,7 @@ from mini_agent.compression.policies import STRATEGIES, policy_names
 from .fuzz import HISTORIES, Verdict, case_of, names, options, try_all, turns
 from .lawbook import broken_laws, live
 
-SESSIONS = 40        # each; more of those that break laws, until they have
+SESSIONS = 25        # each; more of those that break laws, until they have
 NAIVE_SESSIONS = 300
 
 
@@ -47,11 +47,10 @@ class AllLaws(unittest.TestCase):
     def test_every_strategy_is_at_work_in_these_sessions(self) -> None:
         """Each makes changes among the seeds that are judged, or the judgement is empty."""
         for name in STRATEGIES.keys() - {"input_budget"}:  # which changes no message
-            applied = sum(record.get("event") == "context_compression"
-                          and record["payload"]["strategy"] == name
-                          for seed in range(SESSIONS)
-                          for record in live(case_of(f"+{name}", seed)).records)
-            self.assertGreater(applied, 0, name)
+            self.assertTrue(any(record.get("event") == "context_compression"
+                                and record["payload"]["strategy"] == name
+                                for seed in range(SESSIONS)
+                                for record in live(case_of(f"+{name}", seed)).records), name)
 
 
 class Fuzzing(unittest.TestCase):

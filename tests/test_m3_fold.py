@@ -19,7 +19,7 @@ from .histories import Case, as_code, random_case, shrink, with_acts
 from .lawbook import first_breach, live
 
 LADDER = ("tool_result_aging", "rolling_summary")
-SESSIONS = 400
+SESSIONS = 200  # `make fuzz` tries more
 
 
 def told(state: WindowState) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mini_agent.columns import width
+
 from .support import FolderTest, command
 
 
@@ -27,5 +29,6 @@ class Routes(FolderTest):
             "both layers of an agent": (0, 38, 0)})
         self.assertLessEqual(max(row[1] for name, row in rows.items()
                                  if name != "no compression"), 12_000)
+        self.assertLessEqual(max(map(width, done.stdout.split("\n"))), 80)
         self.assertEqual(sum(line.startswith("  ") for line in rest), 24)
         self.assertTrue((self.folder / "m3-path-recall.d" / "store.sqlite").is_file())

@@ -12,7 +12,7 @@ from mini_agent.loop import Outcome
 from mini_agent.rhythm import all_compressions, peak, rows
 from mini_agent.tokens import estimator
 from mini_agent.trace import Record, line, read_trace
-from tests.support import ROOT, FolderTest, command, m3_task
+from tests.support import ROOT, FolderTest, command, m3_task, scripted
 
 AGING, SUMMARY = "tool_result_aging", "rolling_summary"
 

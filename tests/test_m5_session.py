@@ -28,7 +28,7 @@ from mini_agent.trace import Record, TraceFile, line, parse_record, read_trace
 from tests.sessions import Counter, Speaker, counting, started, taken_up
 from tests.support import ROOT, FolderTest, called, listening
 
-CUTS, DAMAGES = 200, 150
+CUTS, DAMAGES = 100, 150
 
 
 def long_session(folder: Path) -> tuple[bytes, list[tuple[int, list[Message]]]]:

@@ -51,7 +51,7 @@ class CountedTest(unittest.TestCase):
 
     def test_a_replay_counts_the_session_and_what_changes_made_and_hardly_more(self):
         """Whatever the policy: lines that stood in the last digest or summary are known."""
-        self.assert_frugal(session(200), 32_000, policy_names())
+        self.assert_frugal(session(120), 32_000, policy_names())
 
     @unittest.skipUnless(REAL.is_dir(), "SESSIONS is not set")
     def test_so_it_is_with_recorded_sessions(self) -> None:
@@ -68,13 +68,13 @@ class CountedTest(unittest.TestCase):
     def test_the_nth_summary_counts_what_is_new(self):
         """Late in a session no more characters than early, under every shape of summary: the
         parts of the last time are not counted, nor looked through, again."""
-        messages = session(360)
+        messages = session(240)
         for name in ("layered", "segmented", "stages", "two_layer", "tail_summary", "handoff_form"):
             played = Recording("s", "s", messages, estimator("runs"))
             seen: list[int] = []
             replay(played, [Trial(played, find_policy(name), 12_000, [])],
                    lambda at: seen.append(played.estimate.characters))
-            early, late = seen[180] - seen[90], seen[-1] - seen[-91]
+            early, late = seen[120] - seen[60], seen[-1] - seen[-61]
             with self.subTest(name):
                 self.assertGreater(early, 0)
                 self.assertLess(late, 1.25 * early)

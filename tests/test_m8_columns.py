@@ -12,11 +12,15 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest import mock
 
+from mini_agent import cli
 from mini_agent.columns import FIRST, Table, columns_of, hung, number_of, width, write_rows
-from tests.support import ROOT, command
+from tests.sources import modules, nodes_of
+from tests.support import ROOT, called, scripted
 from tests.test_m3_digest import session
 from tests.test_m6_study import openai_form
 
@@ -153,7 +157,7 @@ class TableTest(unittest.TestCase):
 
 @unittest.skipUnless(sys.platform != "win32", "no pseudo-terminals")
 class TerminalTest(unittest.TestCase):
-    """Real commands on a real terminal of 80 columns."""
+    """Commands on a real terminal of 80 columns, those that are many in this process."""
 
     def shown(self, *arguments: str, status: int = 0) -> list[str]:
         """The lines that Python with these arguments writes to a terminal."""
@@ -175,6 +179,20 @@ class TerminalTest(unittest.TestCase):
         self.assertEqual(status, process.returncode, text)
         return text.decode("utf-8").splitlines()
 
+    def drawn(self, *arguments: str, status: int = 0) -> list[str]:
+        """The lines that a command in this process writes to a terminal."""
+        import pty
+
+        leader, follower = pty.openpty()
+        self.enterContext(mock.patch.dict(os.environ, {"COLUMNS": "80"}))
+        with ThreadPoolExecutor(1) as reader:
+            text = reader.submit(lambda: b"".join(iter(lambda: _read(leader), b"")))
+            with (open(follower, "w", encoding="utf-8") as terminal, chdir(ROOT),
+                  redirect_stdout(terminal), redirect_stderr(terminal)):
+                self.assertEqual(status, cli.main([*arguments]))
+        os.close(leader)
+        return text.result().decode("utf-8").splitlines()
+
     def test_no_row_of_a_command_is_wider(self) -> None:
         """Tables, sentences, facts, what is missing; one session and many."""
         sessions = "workspace/sessions"
@@ -189,7 +207,7 @@ class TerminalTest(unittest.TestCase):
                 ("why", "traces/reference/m4-trace.jsonl", "212 of 4380"),
                 ("policies",), ("policies", "two_layer"), ("tokens", "README.md")):
             with self.subTest(arguments):
-                lines = self.shown("-m", "mini_agent", *arguments)
+                lines = self.drawn(*arguments)
                 self.assertTrue(lines)
                 self.assertEqual([], [line for line in lines if width(line) > 80])
 
@@ -207,11 +225,11 @@ class TerminalTest(unittest.TestCase):
                 ("check", str(self.broken()))):
             with self.subTest(arguments):
                 status = int(arguments[0] == "check")
-                plain = self.shown("-m", "mini_agent", *arguments, "--plain", status=status)
-                self.assertEqual(command("-m", "mini_agent", *arguments).stdout.splitlines(), plain)
+                plain = self.drawn(*arguments, "--plain", status=status)
+                with chdir(ROOT):
+                    self.assertEqual(called(*arguments)[1].splitlines(), plain)
                 if arguments[0] != "tokens":
-                    self.assertNotEqual(plain,
-                                        self.shown("-m", "mini_agent", *arguments, status=status))
+                    self.assertNotEqual(plain, self.drawn(*arguments, status=status))
 
     def broken(self) -> Path:
         """A log with a finding whose row is long."""
@@ -233,9 +251,10 @@ class TerminalTest(unittest.TestCase):
         self.assertEqual([], [line for line in lines if width(line) > 80 and "\r" not in line])
 
     def test_no_line_of_a_demo_is_wider(self) -> None:
-        """Also in a pipe. Of milestone 3 the published bytes are as they are."""
+        """Also in a pipe. Of milestone 3 the published bytes are as they are; its paths are seen
+        where their rows are."""
         folder = self.enterContext(tempfile.TemporaryDirectory(prefix="mini-agent-test-"))
-        for script, *more in (("drive_m1",), ("drive_m2",), ("drive_m4",), ("drive_m3_paths",),
+        for script, *more in (("drive_m1",), ("drive_m2",), ("drive_m4",),
                               ("drive_m4", "--policy", "clip_errors_summary")):
             with self.subTest(script, more=more):
                 done = scripted(script, *more, "--traces", folder)

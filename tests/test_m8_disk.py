@@ -20,7 +20,7 @@ from mini_agent.disk import write_file
 from mini_agent.errors import TraceError, UsageError
 from mini_agent.trace import TraceFile, Tracer, read_trace
 from tests.sessions import Speaker, counting, started
-from tests.support import ROOT, FolderTest, called, command, full_disk
+from tests.support import ROOT, FolderTest, called, command, full_disk, scripted
 
 REFERENCE = ROOT / "traces" / "reference" / "m3-trace.jsonl"
 LESSON = ROOT / "workspace" / "sessions" / "lesson.jsonl"
@@ -322,8 +322,8 @@ class NowhereTest(FolderTest):
 
     def test_every_driver_says_where_it_could_not_write(self) -> None:
         """`make run` and its like: one line, no traceback."""
-        for name in ("drive_m1.py", "drive_m2.py", "drive_m3.py", "drive_m4.py", "drive_m6.py"):
-            done = command(f"scripts/{name}", "--traces", "/dev/null/x")
+        for name in ("drive_m1", "drive_m2", "drive_m3", "drive_m4", "drive_m6"):
+            done = scripted(name, "--traces", "/dev/null/x")
             with self.subTest(name):
                 self.assertEqual((2, 1), (done.returncode, done.stderr.count("\n")), done.stderr)
                 self.assertIn("Not a directory", done.stderr)

@@ -29,7 +29,7 @@ from tests.support import ROOT, FolderTest, called, mini_agent
 from tests.test_m5_session import places_in
 
 REFERENCE = ROOT / "traces" / "reference" / "m3-trace.jsonl"
-DAMAGES = 150
+DAMAGES = 80
 STRANGE = ("\0" * 50, "\ufeff", "\r\n", "\u202eabc\u2066", "a\u200bb\u200d", "\ud800", "\udfff x",
            "\x1b]0;title\x07", "\x9b31m", "\u2028",
            *(chr((plane << 16) + 0x1234) for plane in range(17)),
