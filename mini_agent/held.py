@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from math import fsum
 from typing import NamedTuple
 
 from .compression.view import Entry
@@ -30,6 +31,12 @@ class Shares(NamedTuple):
     fresh: float | None
     lines: float | None
     reach: float | None
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """The mean of the values that are there, to 4 decimals; None if none is."""
+    found = [value for value in values if value is not None]
+    return round(fsum(found) / len(found), 4) if found else None
 
 
 def handles(entry: Entry) -> set[int]:

@@ -8,13 +8,12 @@ It costs one more fold of the trace. What is left out: other policies (`lab/`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import fsum
 from typing import Any
 
 from .compression.state import WindowState
 from .compression.view import Entry
 from .evidence import Evidence
-from .held import HeldEvidence, Shares
+from .held import HeldEvidence, Shares, mean
 from .trace import Record
 
 
@@ -36,15 +35,9 @@ def own_evidence(records: Sequence[Record], state: WindowState) -> dict[str, Any
             step = next(coming, None)
         state.fold(record)
     far = [shares.far for shares in found]
-    return {"step": state.step, "measured": len(far) - far.count(None), "far_recall": _mean(far),
-            "far_in_context": _mean([shares.far_in_context for shares in found]),
-            "recall": _mean([shares.recall for shares in found])}
-
-
-def _mean(shares: Sequence[float | None]) -> float | None:
-    """To 4 decimals, of those that are there; None where there is none."""
-    measured = [share for share in shares if share is not None]
-    return round(fsum(measured) / len(measured), 4) if measured else None
+    return {"step": state.step, "measured": len(far) - far.count(None), "far_recall": mean(far),
+            "far_in_context": mean(shares.far_in_context for shares in found),
+            "recall": mean(shares.recall for shares in found)}
 
 
 class _Watched:

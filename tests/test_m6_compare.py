@@ -19,6 +19,7 @@ from pathlib import Path
 from unittest import mock
 
 from mini_agent.errors import LawError, UsageError
+from mini_agent.held import mean
 from mini_agent.lab import compare as compare_module, pagesize, processes, run_compare
 from mini_agent.lab.bounds import FAILURES, Bounds
 from mini_agent.lab.measures import KEYS
@@ -26,7 +27,7 @@ from mini_agent.lab.page.table import COLUMNS, SUMMARY_COLUMNS
 from mini_agent.lab.progress import ProgressLine
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.sources import find_sources, shard
-from mini_agent.lab.summary import interval, mean, summarise
+from mini_agent.lab.summary import interval, summarise
 from tests.labs import REAL, ROOT, SAMPLES, mini_agent
 from tests.support import is_gone, listening
 

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
 
+from ..held import mean
 from .results import Result
 from .rows import TrialRow
 from .study import CONTEXT, FAR, Pair, Study, difference
-from .summary import interval, is_counted, mean
+from .summary import interval, is_counted
 from .variants import GRID
 
 SHIPPED = "digest_75_50_10"

@@ -11,9 +11,10 @@ are exact (`fsum`), so that every version of Python gives the same bytes.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from math import fsum
 
+from ..held import mean
 from .results import Result
 from .rows import MeanRow, Measure, TrialRow
 
@@ -56,12 +57,6 @@ def _summary(window: int, policy: str, rows: Sequence[TrialRow]) -> MeanRow:
             "over_steps": sum(row["over_window_steps"] for row in rows),
             "over_share": mean(row["over_window_steps"] / row["steps"] for row in rows),
             "law_breaks": sum(row["law_breaks"] for row in rows)}
-
-
-def mean(values: Iterable[float | None]) -> float | None:
-    """The mean of the values that are there, to 4 decimals; None if none is."""
-    found = [value for value in values if value is not None]
-    return round(fsum(found) / len(found), 4) if found else None
 
 
 def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
