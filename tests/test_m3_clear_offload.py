@@ -12,7 +12,7 @@ from mini_agent.compression.store import MemoryStore
 from mini_agent.errors import PromptTooLongError, StrategyError
 from mini_agent.messages import assistant, call, tool_result
 
-from .desk import Desk, ladder
+from .policy_session import PolicySession, ladder
 
 NEVER = 10**9  # tokens: a window that nothing fills
 
@@ -20,65 +20,66 @@ NEVER = 10**9  # tokens: a window that nothing fills
 class Clearing(unittest.TestCase):
     """`tool_result_clearing`: what goes, what stays, what is said in its place."""
 
-    def desk(self, *, tool: str = "read_file", **settings: object) -> Desk:
+    def session(self, *, tool: str = "read_file", **settings: object) -> PolicySession:
         """Five rounds of one long result each, all answered but the last."""
-        desk = Desk(ladder("tool_result_clearing", **settings), NEVER, trigger=0)
+        run = PolicySession(ladder("tool_result_clearing", **settings), NEVER, trigger=0)
         for number in range(5):
-            desk.round(f"f{number}.py", f"row {number}\n" * 100, tool=tool,
+            run.round(f"f{number}.py", f"row {number}\n" * 100, tool=tool,
                        said=f"I look at f{number}.py. Then I go on." if number else "")
-        desk.ask()
-        return desk
+        run.ask()
+        return run
 
-    def shortened(self, desk: Desk) -> list[int]:
+    def shortened(self, run: PolicySession) -> list[int]:
         """The history indexes of the results that were cleared."""
-        return [entry.stands_for[0] for entry in desk.entries if entry.how == "shortened"]
+        return [entry.stands_for[0] for entry in run.entries if entry.how == "shortened"]
 
     def test_the_newest_results_stay_and_older_ones_become_placeholders(self) -> None:
         """With five results and `keep` 3, the first two are cleared."""
-        self.assertEqual(self.shortened(self.desk(keep=3)), [3, 5])
-        self.assertEqual(self.shortened(self.desk(keep=10)), [])
+        self.assertEqual(self.shortened(self.session(keep=3)), [3, 5])
+        self.assertEqual(self.shortened(self.session(keep=10)), [])
 
     def test_a_result_that_was_not_answered_stays_even_with_keep_0(self) -> None:
         """The model has not seen the last result yet."""
-        self.assertEqual(self.shortened(self.desk(keep=0)), [3, 5, 7, 9])
+        self.assertEqual(self.shortened(self.session(keep=0)), [3, 5, 7, 9])
 
     def test_a_placeholder_says_what_it_was_and_what_came_of_it(self) -> None:
         """Tool, target, size, digest, the first sentence of the answer, the way back."""
         text = "row 0\n" * 100
         self.assertEqual(
-            self.desk(keep=3).entry(3).message["content"],
+            self.session(keep=3).entry(3).message["content"],
             f"[cleared #3: read_file f0.py, 600 characters, 100 lines, sha256 {digest(text)}; "
             "answered with: I look at f1.py.; read_result(handle=3) gives it back]")
 
     def test_failed_results_can_be_exempt(self) -> None:
         """With `keep_errors` the result of a failed call stays."""
-        desk = Desk(ladder("tool_result_clearing", keep=0, keep_errors=True), NEVER, trigger=0)
-        desk.round("a", "bad\n" * 100)
-        desk.history[-1]["error"] = {"code": "FILE_NOT_FOUND", "message": "no"}
-        desk.round("b", "good\n" * 100)
-        desk.say(assistant("Both are read."))
-        desk.ask()
-        self.assertEqual(self.shortened(desk), [5])
+        run = PolicySession(ladder("tool_result_clearing", keep=0, keep_errors=True), NEVER,
+                            trigger=0)
+        run.round("a", "bad\n" * 100)
+        run.history[-1]["error"] = {"code": "FILE_NOT_FOUND", "message": "no"}
+        run.round("b", "good\n" * 100)
+        run.say(assistant("Both are read."))
+        run.ask()
+        self.assertEqual(self.shortened(run), [5])
 
     def test_named_tools_are_exempt(self) -> None:
         """What a tool in `exempt` gave stays."""
-        self.assertEqual(self.shortened(self.desk(keep=0, exempt=["read_file"])), [])
+        self.assertEqual(self.shortened(self.session(keep=0, exempt=["read_file"])), [])
 
     def test_nothing_is_cleared_for_less_than_clear_at_least(self) -> None:
         """The prefix is broken only when it pays: 2 x 107 tokens do, one less does not."""
-        freed = sum(154 - entry.tokens for entry in self.desk(keep=3).entries
+        freed = sum(154 - entry.tokens for entry in self.session(keep=3).entries
                     if entry.how == "shortened")
-        self.assertEqual(len(self.shortened(self.desk(keep=3, clear_at_least=freed))), 2)
-        self.assertEqual(self.shortened(self.desk(keep=3, clear_at_least=freed + 1)), [])
+        self.assertEqual(len(self.shortened(self.session(keep=3, clear_at_least=freed))), 2)
+        self.assertEqual(self.shortened(self.session(keep=3, clear_at_least=freed + 1)), [])
 
     def test_a_repeated_call_is_counted_and_compared(self) -> None:
         """The third reading of a file says that it is the third, and whether it was the same."""
-        desk = Desk(ladder("tool_result_clearing", keep=0), NEVER, trigger=0)
+        run = PolicySession(ladder("tool_result_clearing", keep=0), NEVER, trigger=0)
         for text in ("one\n" * 99, "one\n" * 99, "two\n" * 99):
-            desk.round("a.py", text)
-        desk.say(assistant("It has changed."))
-        desk.ask()
-        said = [desk.entry(index).message["content"] for index in (3, 5, 7)]
+            run.round("a.py", text)
+        run.say(assistant("It has changed."))
+        run.ask()
+        said = [run.entry(index).message["content"] for index in (3, 5, 7)]
         self.assertNotIn("call number", said[0])
         self.assertIn("; at least call number 2 of its kind, the result of #3 was the same;",
                       said[1])
@@ -87,13 +88,13 @@ class Clearing(unittest.TestCase):
 
     def test_a_call_without_json_is_named_by_what_it_was(self) -> None:
         """The raw text, bounded; only the same text is the same call."""
-        desk = Desk(ladder("tool_result_clearing", keep=0), NEVER, trigger=0)
+        run = PolicySession(ladder("tool_result_clearing", keep=0), NEVER, trigger=0)
         for raw in ('{"path": "a', '{"path": "b' + "x" * 200, '{"path": "a'):
-            desk.say(assistant("", [call("c", "read_file", raw)]),
+            run.say(assistant("", [call("c", "read_file", raw)]),
                      tool_result("c", "read_file", "no JSON\n" * 99))
-        desk.say(assistant("Odd."))
-        desk.ask()
-        said = [desk.entry(index).message["content"] for index in (3, 5, 7)]
+        run.say(assistant("Odd."))
+        run.ask()
+        said = [run.entry(index).message["content"] for index in (3, 5, 7)]
         self.assertEqual(['[cleared #3: read_file {"path": "a, 792 characters',
                           '[cleared #5: read_file {"path": "b' + "x" * 89 + "..., 792 characters",
                           '[cleared #7: read_file {"path": "a, 792 characters'],
@@ -103,15 +104,15 @@ class Clearing(unittest.TestCase):
 
     def test_results_in_another_order_than_their_calls_name_their_own_call(self) -> None:
         """A placeholder's target is that of the call it answers, also where ids repeat."""
-        desk = Desk(ladder("tool_result_clearing", keep=0), NEVER, trigger=0)
-        desk.say(assistant("", [call("x", "read_file", {"path": "one"}),
+        run = PolicySession(ladder("tool_result_clearing", keep=0), NEVER, trigger=0)
+        run.say(assistant("", [call("x", "read_file", {"path": "one"}),
                                 call("y", "read_file", {"path": "two"}),
                                 call("x", "read_file", {"path": "three"})]),
                  tool_result("y", "read_file", "2\n" * 200),
                  tool_result("x", "read_file", "1\n" * 200),
                  tool_result("x", "read_file", "3\n" * 200), assistant("Read."))
-        desk.ask()
-        self.assertEqual([desk.entry(index).message["content"].split(",")[0]
+        run.ask()
+        self.assertEqual([run.entry(index).message["content"].split(",")[0]
                           for index in (3, 4, 5)],
                          ["[cleared #3: read_file two", "[cleared #4: read_file one",
                           "[cleared #5: read_file three"])
@@ -135,65 +136,65 @@ class Offload(unittest.TestCase):
             self.assertEqual(head, head_of("abc\ndef\nghi", limit), limit)
         self.assertEqual(("\nab", False), head_of("\nabcdef\n", 3))
 
-    def desk(self, window: int = 200_000, *, store: MemoryStore | None = None, scale: bool = True,
-             **settings: object) -> Desk:
+    def session(self, window: int = 200_000, *, store: MemoryStore | None = None,
+                scale: bool = True, **settings: object) -> PolicySession:
         policy = with_settings(find_policy("two_layer"), settings, "test")
-        return Desk(policy, window, store=store or MemoryStore(), scale=scale)
+        return PolicySession(policy, window, store=store or MemoryStore(), scale=scale)
 
     def test_of_ten_results_of_40_000_characters_the_six_largest_go_to_disk(self) -> None:
         """400,000 characters in one step are over 200,000: four of 40,000 stay, 160,000."""
-        desk = self.desk(2_000_000, scale=False)
-        desk.round("x", *("y" * 39_999 + str(number) for number in range(10)))
-        desk.ask()
-        kept = [len(entry.message["content"]) for entry in desk.entries if entry.how == "verbatim"
+        run = self.session(2_000_000, scale=False)
+        run.round("x", *("y" * 39_999 + str(number) for number in range(10)))
+        run.ask()
+        kept = [len(entry.message["content"]) for entry in run.entries if entry.how == "verbatim"
                 and entry.message["role"] == "tool"]
-        self.assertEqual((len(desk.store.results), sum(kept)), (6, 160_000))
+        self.assertEqual((len(run.store.results), sum(kept)), (6, 160_000))
 
     def test_the_largest_go_first(self) -> None:
         """Of 90,000 + 45,000 x 3 + 30,000 the one over 50,000 goes, and then no other has to."""
-        desk = self.desk(2_000_000, scale=False)
-        desk.round("x", *("y" * size for size in (45_000, 90_000, 45_000, 30_000, 45_000)))
-        desk.ask()
-        self.assertEqual(list(desk.store.results), [4])
-        desk.round("x", *("z" * size for size in (50_000, 41_000, 50_000, 49_000, 30_000)))
-        desk.ask()
-        self.assertEqual(list(desk.store.results), [4, 9])  # 220,000: one of the two largest
+        run = self.session(2_000_000, scale=False)
+        run.round("x", *("y" * size for size in (45_000, 90_000, 45_000, 30_000, 45_000)))
+        run.ask()
+        self.assertEqual(list(run.store.results), [4])
+        run.round("x", *("z" * size for size in (50_000, 41_000, 50_000, 49_000, 30_000)))
+        run.ask()
+        self.assertEqual(list(run.store.results), [4, 9])  # 220,000: one of the two largest
 
     def test_a_result_of_50_000_characters_stays_and_one_more_goes(self) -> None:
         """The limit is for results over 50,000 characters."""
-        desk = self.desk(2_000_000, scale=False)
-        desk.round("x", "y" * 50_000, "y" * 50_001)
-        desk.ask()
-        self.assertEqual(list(desk.store.results), [4])
+        run = self.session(2_000_000, scale=False)
+        run.round("x", "y" * 50_000, "y" * 50_001)
+        run.ask()
+        self.assertEqual(list(run.store.results), [4])
 
     def test_at_the_third_step_only_what_is_new_can_move(self) -> None:
         """X of 8,000 and Y of 7,000 were sent whole; with Z of 9,000 they are over 20,000, so Z
         goes, and its preview is the same bytes in every later request."""
-        desk = self.desk(2_000_000, scale=False, batch_scope="view", batch_chars=20_000)
+        run = self.session(2_000_000, scale=False, batch_scope="view", batch_chars=20_000)
         for size in (8_000, 7_000, 9_000):
-            desk.round("x", "row of nine\n" * (size // 12) + "." * (size % 12))
-        desk.ask()
-        self.assertEqual([entry.how for entry in desk.entries if entry.message["role"] == "tool"],
+            run.round("x", "row of nine\n" * (size // 12) + "." * (size % 12))
+        run.ask()
+        self.assertEqual([entry.how for entry in run.entries if entry.message["role"] == "tool"],
                          ["verbatim", "verbatim", "shortened"])
-        preview = desk.entry(7)
+        preview = run.entry(7)
         for _ in range(5):
-            desk.round("x", "small")
-            self.assertIs(desk.entry(7), preview)
-        self.assertEqual(list(desk.store.results), [7])
+            run.round("x", "small")
+            self.assertIs(run.entry(7), preview)
+        self.assertEqual(list(run.store.results), [7])
 
     def test_the_absolute_numbers_scale_with_the_window(self) -> None:
         """In a window of 20,000 a result over 5,000 characters goes, a preview of 200 stays."""
-        desk = self.desk(20_000)
-        desk.round("x", "y" * 5_000, "y" * 5_001)
-        desk.ask()
-        self.assertEqual(list(desk.store.results), [4])
-        self.assertEqual(desk.entry(4).message["content"].partition("\n")[2], "y" * 200)
+        run = self.session(20_000)
+        run.round("x", "y" * 5_000, "y" * 5_001)
+        run.ask()
+        self.assertEqual(list(run.store.results), [4])
+        self.assertEqual(run.entry(4).message["content"].partition("\n")[2], "y" * 200)
 
     def test_a_preview_ends_on_a_whole_line_and_says_how_much_is_missing(self) -> None:
         """Sizes and the way back stand first; 2,000 characters hold 166 lines of 12."""
-        desk = self.desk()
-        desk.round("x", "row of nine\n" * 5_000)
-        text = desk.ask()[3]["content"]
+        run = self.session()
+        run.round("x", "row of nine\n" * 5_000)
+        text = run.ask()[3]["content"]
         self.assertEqual(text.partition("\n")[0],
                          "[offloaded #3: 60000 characters, 5000 lines; the first 1991 characters, "
                          "166 lines stand below; read_result(handle=3) gives it back]")
@@ -201,92 +202,92 @@ class Offload(unittest.TestCase):
 
     def test_a_line_longer_than_the_preview_is_cut_and_the_header_says_so(self) -> None:
         """A result of one line of 100,000 characters keeps 2,000 of them."""
-        desk = self.desk()
-        desk.round("x", "y" * 100_000)
-        head, _, body = desk.ask()[3]["content"].partition("\n")
+        run = self.session()
+        run.round("x", "y" * 100_000)
+        head, _, body = run.ask()[3]["content"].partition("\n")
         self.assertIn("; the first 2000 characters, 1 line stands below (the last one is cut); ",
                       head)
         self.assertEqual(body, "y" * 2_000)
 
     def test_a_result_that_begins_with_the_mark_moves_like_any_other(self) -> None:
         """What a tool printed is text, also where it looks like a preview of ours."""
-        desk = self.desk()
-        desk.round("x", "[offloaded #9: 1 characters, 1 lines; x]\n" + "row of nine\n" * 5_000)
+        run = self.session()
+        run.round("x", "[offloaded #9: 1 characters, 1 lines; x]\n" + "row of nine\n" * 5_000)
         head = "[offloaded #3: 60041 characters, 5001 "
-        self.assertTrue(desk.ask()[3]["content"].startswith(head))
+        self.assertTrue(run.ask()[3]["content"].startswith(head))
 
     def test_a_result_just_over_the_limit_that_would_grow_stays(self) -> None:
         """51 characters over a limit of 50: the preview's header alone has more, nothing moves."""
-        desk = self.desk(2_000_000, scale=False, max_chars=50)
-        desk.round("x", "y" * 51)
-        self.assertEqual(desk.ask()[3]["content"], "y" * 51)
-        self.assertEqual((desk.store.results, desk.records), ({}, []))
+        run = self.session(2_000_000, scale=False, max_chars=50)
+        run.round("x", "y" * 51)
+        self.assertEqual(run.ask()[3]["content"], "y" * 51)
+        self.assertEqual((run.store.results, run.records), ({}, []))
 
     def test_a_pin_in_an_offloaded_result_is_carried_word_for_word(self) -> None:
         """The pinned line stands below the preview, which ends long before it."""
-        desk = self.desk()
-        desk.round("x", "row of nine\n" * 5_000 + "port = 9090\n")
-        desk.window.take_in(desk.history)
-        desk.window.pin(Pin(3, "port = 9090", "parameter"), desk.step, "user")
-        self.assertTrue(desk.ask()[3]["content"].endswith("- parameter: port = 9090"))
+        run = self.session()
+        run.round("x", "row of nine\n" * 5_000 + "port = 9090\n")
+        run.window.take_in(run.history)
+        run.window.pin(Pin(3, "port = 9090", "parameter"), run.step, "user")
+        self.assertTrue(run.ask()[3]["content"].endswith("- parameter: port = 9090"))
 
     def test_what_was_read_back_is_never_stored_again(self) -> None:
         """Results of `read_result` and `recall` are kept already."""
         for tool in ("read_result", "recall"):
-            desk = self.desk()
-            desk.round("x", "y" * 100_000, tool=tool)
-            desk.ask()
-            self.assertEqual((desk.store.results, desk.entry(3).how), ({}, "verbatim"))
+            run = self.session()
+            run.round("x", "y" * 100_000, tool=tool)
+            run.ask()
+            self.assertEqual((run.store.results, run.entry(3).how), ({}, "verbatim"))
 
     def test_a_store_that_fails_leaves_the_original_and_a_record(self) -> None:
         """Nothing changes, `compression_skipped` says failed, once; the next step tries again."""
-        desk = self.desk(store=Broken())
-        desk.round("x", "y" * 100_000)
-        desk.ask()
-        desk.round("x", "small")
-        desk.ask()
-        self.assertEqual([entry.how for entry in desk.entries], ["verbatim"] * len(desk.entries))
-        (skipped,) = desk.events("compression_skipped")
+        run = self.session(store=Broken())
+        run.round("x", "y" * 100_000)
+        run.ask()
+        run.round("x", "small")
+        run.ask()
+        self.assertEqual([entry.how for entry in run.entries], ["verbatim"] * len(run.entries))
+        (skipped,) = run.events("compression_skipped")
         self.assertEqual((skipped["reason"], skipped["strategy"]), ("failed", "result_offload"))
         self.assertIn("disk full", skipped["detail"])
 
     def test_without_a_place_to_keep_it_the_strategy_says_so(self) -> None:
         """No store is a failure with a remedy, not a silent loss."""
-        desk = self.desk()
-        desk.window._ladder._store = None
-        desk.round("x", "y" * 100_000)
-        desk.ask()
-        self.assertIn("nowhere to keep", desk.events("compression_skipped")[0]["detail"])
+        run = self.session()
+        run.window._ladder._store = None
+        run.round("x", "y" * 100_000)
+        run.ask()
+        self.assertIn("nowhere to keep", run.events("compression_skipped")[0]["detail"])
 
     def test_a_step_with_nothing_to_move_leaves_no_record(self) -> None:
         """It is judged before every call, so "nothing to do" is no news."""
-        desk = self.desk()
+        run = self.session()
         for _ in range(5):
-            desk.round("x", "small")
-        self.assertEqual(desk.records, [])
+            run.round("x", "small")
+        self.assertEqual(run.records, [])
 
     def test_what_a_refused_request_held_may_still_move(self) -> None:
         """An endpoint that says "too long" has not answered: what it was sent is not frozen."""
-        desk = self.desk(2_000_000, scale=False, max_chars=10**6)
-        desk.round("x", "y" * 60_000)
-        desk.ask()
-        desk.window.use(with_settings(desk.window.policy, {"max_chars": 50_000}, "test"),
-                        desk.window.budget, desk.step)
-        sent = desk.window.after_refusal(desk.history, desk.step, PromptTooLongError("too long"))
+        run = self.session(2_000_000, scale=False, max_chars=10**6)
+        run.round("x", "y" * 60_000)
+        run.ask()
+        run.window.use(with_settings(run.window.policy, {"max_chars": 50_000}, "test"),
+                        run.window.budget, run.step)
+        sent = run.window.after_refusal(run.history, run.step, PromptTooLongError("too long"))
         self.assertTrue(sent[3]["content"].startswith("[offloaded #3: "))
 
     def test_the_prefix_falls_only_where_a_record_says_so(self) -> None:
         """Over 60 steps each request begins with the whole last one, but for recorded changes."""
-        desk = self.desk(2_000_000, scale=False, max_chars=5_000)
+        run = self.session(2_000_000, scale=False, max_chars=5_000)
         last: list[object] = []
         for number in range(60):
-            now = desk.ask()
+            now = run.ask()
             same = next((at for at, (one, two) in enumerate(zip(last, now)) if one != two),
                         min(len(last), len(now)))
             self.assertEqual(same, len(last))  # changes touch only what no request has held
             last = now
-            desk.round("x", "y" * (6_000 if number % 7 == 0 else 100))
-        changes = desk.events("context_compression")
+            run.round("x", "y" * (6_000 if number % 7 == 0 else 100))
+        changes = run.events("context_compression")
         self.assertEqual([change["step"] for change in changes], [1, 8, 15, 22, 29, 36, 43, 50, 57])
         for change in changes:
             self.assertGreater(change["prefix_kept"], 0)

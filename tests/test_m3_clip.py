@@ -11,7 +11,7 @@ from mini_agent.compression.policies import Policy
 from mini_agent.errorlines import ErrorLines, error_weight
 from mini_agent.words import rows_of
 
-from .desk import Desk, ladder
+from .policy_session import PolicySession, ladder
 
 OUTPUTS = Path(__file__).parent / "data" / "outputs"
 EXPECTED: dict[str, list[str]] = json.loads((OUTPUTS / "expected.json").read_text(encoding="utf-8"))
@@ -26,9 +26,9 @@ def clipping(**settings: object) -> Policy:
 
 def clipped(text: str, **settings: object) -> str:
     """One result as it stands after clipping."""
-    desk = Desk(clipping(**settings), 10**6, trigger=0)
-    desk.round("x", text, tool="run_command")
-    return desk.ask()[3]["content"]
+    run = PolicySession(clipping(**settings), 10**6, trigger=0)
+    run.round("x", text, tool="run_command")
+    return run.ask()[3]["content"]
 
 
 class ErrorLinesTest(unittest.TestCase):
@@ -181,41 +181,41 @@ class Clipping(unittest.TestCase):
 
     def test_the_last_two_rounds_stay_whole(self) -> None:
         """With `keep_rounds` 2 the older results are clipped, the two newest rounds are not."""
-        desk = Desk(clipping(keep_rounds=2), 10**6, trigger=0)
+        run = PolicySession(clipping(keep_rounds=2), 10**6, trigger=0)
         for number in range(4):
-            desk.round(f"f{number}", "row\n" * 200, "row\n" * 300)
-        desk.ask()
-        self.assertEqual([entry.how for entry in desk.entries if entry.message["role"] == "tool"],
+            run.round(f"f{number}", "row\n" * 200, "row\n" * 300)
+        run.ask()
+        self.assertEqual([entry.how for entry in run.entries if entry.message["role"] == "tool"],
                          ["shortened"] * 4 + ["verbatim"] * 4)
 
     def test_a_clipped_result_is_never_clipped_again(self) -> None:
         """Its bytes stay through every later request."""
-        desk = Desk(clipping(keep="errors", keep_rounds=2), 10**6, trigger=0)
+        run = PolicySession(clipping(keep="errors", keep_rounds=2), 10**6, trigger=0)
         for number in range(8):
-            desk.round(f"f{number}", "row\nError: no\n" * 200)
-        first = desk.entry(3)
-        desk.round("last", "row\n" * 200)
-        desk.ask()
-        self.assertIs(desk.entry(3), first)
+            run.round(f"f{number}", "row\nError: no\n" * 200)
+        first = run.entry(3)
+        run.round("last", "row\n" * 200)
+        run.ask()
+        self.assertIs(run.entry(3), first)
 
     def test_the_error_code_stands_in_the_header(self) -> None:
         """A failed result can still be told from one that did not fail."""
-        desk = Desk(clipping(), 10**6, trigger=0)
-        desk.round("x", "row\n" * 200)
-        desk.history[-1]["error"] = {"code": "COMMAND_FAILED", "message": "exit=1"}
-        self.assertEqual(HEADER.match(desk.ask()[3]["content"])[6], "COMMAND_FAILED")
+        run = PolicySession(clipping(), 10**6, trigger=0)
+        run.round("x", "row\n" * 200)
+        run.history[-1]["error"] = {"code": "COMMAND_FAILED", "message": "exit=1"}
+        self.assertEqual(HEADER.match(run.ask()[3]["content"])[6], "COMMAND_FAILED")
 
     def test_no_text_names_a_tool_that_the_agent_does_not_have(self) -> None:
         """Without `read_result` the way back is the run log."""
-        desk = Desk(clipping(), 10**6, trigger=0, tools=("read_file",))
-        desk.round("x", "row\n" * 200)
-        self.assertIn("; the whole is message #3 of the run log]", desk.ask()[3]["content"])
+        run = PolicySession(clipping(), 10**6, trigger=0, tools=("read_file",))
+        run.round("x", "row\n" * 200)
+        self.assertIn("; the whole is message #3 of the run log]", run.ask()[3]["content"])
 
     def test_the_texts_are_in_the_language_of_the_task(self) -> None:
         """In Chinese too the first line says what was kept."""
-        desk = Desk(clipping(), 10**6, trigger=0, language="zh")
-        desk.round("x", "行\n" * 400)
-        self.assertEqual(desk.ask()[3]["content"].split("\n")[0],
+        run = PolicySession(clipping(), 10**6, trigger=0, language="zh")
+        run.round("x", "行\n" * 400)
+        self.assertEqual(run.ask()[3]["content"].split("\n")[0],
                          "[已裁剪 #3: 保留 400 行中的 6 行、800 字符中的 6 字符;可用 read_result(handle=3) 取回]")
 
 

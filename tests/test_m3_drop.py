@@ -16,7 +16,7 @@ from mini_agent.errors import ContextOverflowError, StrategyError
 from mini_agent.messages import assistant, pairing_faults, user
 from mini_agent.trace import Record
 
-from .desk import Desk
+from .policy_session import PolicySession
 from .windows import head, rounds, window
 
 DROPPED = re.compile(r"\[(\d+) older rounds? w(?:ere|as) dropped to make room: (\d+) messages?, "
@@ -25,13 +25,13 @@ MIDDLE = re.compile(r"\[the middle was left out: (\d+) messages?, (.+?); (.+)\]"
 STORED = re.compile(r"\[(\d+) older messages? w(?:ere|as) taken out: (.+?); (.+)\]")
 
 
-def long_session(policy: str, rounds: int = 12, **settings: object) -> Desk:
+def long_session(policy: str, rounds: int = 12, **settings: object) -> PolicySession:
     """Rounds of one result of 50 to 120 tokens each in a window of 800."""
-    desk = Desk(policy, 800, **settings)
+    run = PolicySession(policy, 800, **settings)
     for number in range(rounds):
-        desk.round(f"f{number}", f"row {number} of it\n" * (18 + 11 * number % 23))
-    desk.ask()
-    return desk
+        run.round(f"f{number}", f"row {number} of it\n" * (18 + 11 * number % 23))
+    run.ask()
+    return run
 
 
 class Sliding(unittest.TestCase):
@@ -39,13 +39,13 @@ class Sliding(unittest.TestCase):
 
     def test_naive_loses_the_task_first_and_tears_calls_from_results(self) -> None:
         """The system message and the task are gone, and a result has lost its call."""
-        desk = Desk("naive", 800)
+        run = PolicySession("naive", 800)
         torn = 0
         for number in range(12):
-            desk.round(f"f{number}", f"row {number} of it\n" * (18 + 11 * number % 23))
-            torn += desk.ask()[0]["role"] == "tool"
-        self.assertNotIn(desk.history[0], desk.ask())
-        self.assertNotIn(desk.history[1], desk.ask())
+            run.round(f"f{number}", f"row {number} of it\n" * (18 + 11 * number % 23))
+            torn += run.ask()[0]["role"] == "tool"
+        self.assertNotIn(run.history[0], run.ask())
+        self.assertNotIn(run.history[1], run.ask())
         self.assertGreater(torn, 0)
 
     def test_one_by_one_they_go_until_the_goal_is_met_and_no_further(self) -> None:
@@ -81,33 +81,33 @@ class Sliding(unittest.TestCase):
 
     def test_keeping_the_head_saves_the_task_but_still_tears_calls(self) -> None:
         """The head stands; somewhere a result stands without its call."""
-        desk = long_session("keep_head")
-        self.assertEqual(desk.ask()[:2], desk.history[:2])
-        self.assertEqual(list(dict(pairing_faults(desk.ask()))), [2])
+        run = long_session("keep_head")
+        self.assertEqual(run.ask()[:2], run.history[:2])
+        self.assertEqual(list(dict(pairing_faults(run.ask()))), [2])
 
     def test_what_naive_and_keep_head_drop_stands_in_the_record(self) -> None:
         """Nothing in the view tells of it, so the record names each message."""
         for policy in ("naive", "keep_head"):
-            desk = long_session(policy)
-            standing = {index for entry in desk.entries for index in entry.stands_for}
-            dropped = [index for change in desk.events("context_compression")
+            run = long_session(policy)
+            standing = {index for entry in run.entries for index in entry.stands_for}
+            dropped = [index for change in run.events("context_compression")
                        for index in change["dropped"]]
-            self.assertEqual(sorted([*standing, *dropped]), list(range(len(desk.history))))
-            self.assertEqual(len(desk.entries), len(standing))
+            self.assertEqual(sorted([*standing, *dropped]), list(range(len(run.history))))
+            self.assertEqual(len(run.entries), len(standing))
 
     def test_what_was_dropped_without_a_trace_can_be_taken_back(self) -> None:
         """An undo of it takes nothing out, and puts each message where it was."""
         for policy in ("naive", "keep_head"):
-            desk = long_session(policy)
-            while desk.window.state.undoable:
-                desk.window.undo(desk.step)
-            self.assertEqual(desk.window.view.messages(), desk.history, policy)
+            run = long_session(policy)
+            while run.window.state.undoable:
+                run.window.undo(run.step)
+            self.assertEqual(run.window.view.messages(), run.history, policy)
 
     def test_whole_rounds_says_how_many_rounds_are_gone(self) -> None:
         """One note behind the head counts all rounds dropped so far,
         and every call keeps its result."""
-        desk = long_session("whole_rounds")
-        request = desk.ask()
+        run = long_session("whole_rounds")
+        request = run.ask()
         rounds, messages, where = DROPPED.fullmatch(request[2]["content"]).groups()
         self.assertEqual((int(messages), where), (int(rounds) * 2, f"2-{int(rounds) * 2 + 1}"))
         self.assertEqual(len(request), 3 + 24 - int(messages))
@@ -116,21 +116,21 @@ class Sliding(unittest.TestCase):
 
     def test_no_more_is_dropped_than_has_to_go(self) -> None:
         """With the youngest dropped round back, the view would be over the trigger again."""
-        desk = long_session("whole_rounds")
-        last = desk.entry(2).stands_for[-2:]
-        size = sum(desk.window.state.estimate.message(desk.history[index]) for index in last)
-        self.assertLessEqual(desk.window.tokens, 800)
-        self.assertGreater(desk.window.tokens + size, 800 - 110)  # the newest round came since
+        run = long_session("whole_rounds")
+        last = run.entry(2).stands_for[-2:]
+        size = sum(run.window.state.estimate.message(run.history[index]) for index in last)
+        self.assertLessEqual(run.window.tokens, 800)
+        self.assertGreater(run.window.tokens + size, 800 - 110)  # the newest round came since
 
     def test_snip_middle_keeps_the_first_round_and_leaves_handles(self) -> None:
         """The first round and the newest stand; what lay between is named by its handles."""
-        desk = long_session("snip_middle")
-        request = desk.ask()
-        self.assertEqual(request[:4], desk.history[:4])
+        run = long_session("snip_middle")
+        request = run.ask()
+        self.assertEqual(request[:4], run.history[:4])
         count, where, way = MIDDLE.fullmatch(request[4]["content"]).groups()
         self.assertEqual(where, f"#4-#{3 + int(count)}")
         self.assertEqual(way, "read_result(handle=N) gives each of them back")
-        self.assertEqual(request[5:], desk.history[4 + int(count):])
+        self.assertEqual(request[5:], run.history[4 + int(count):])
 
     def test_only_where_a_note_names_a_tool_the_agent_gets_it(self) -> None:
         """Of the variants of the window it is the one that leaves handles; `recall` has two."""
@@ -146,12 +146,12 @@ class Sliding(unittest.TestCase):
 
     def test_a_second_user_turn_in_the_middle_stays_verbatim(self) -> None:
         """What lies before and behind it gets a note each."""
-        desk = Desk("whole_rounds", 800)
+        run = PolicySession("whole_rounds", 800)
         for number in range(14):
             if number == 3:
-                desk.say(user("Port 8080."), assistant("Yes."), user("No: port 9090."))
-            desk.round(f"f{number}", f"row {number} of it\n" * 28)
-        contents = [message["content"] for message in desk.ask()]
+                run.say(user("Port 8080."), assistant("Yes."), user("No: port 9090."))
+            run.round(f"f{number}", f"row {number} of it\n" * 28)
+        contents = [message["content"] for message in run.ask()]
         self.assertIn("Port 8080.", contents)
         self.assertLess(contents.index("Port 8080."), contents.index("No: port 9090."))
         self.assertEqual([bool(DROPPED.fullmatch(text)) for text in contents[:7]],
@@ -160,28 +160,28 @@ class Sliding(unittest.TestCase):
     def test_a_long_batch_of_parallel_calls_goes_or_stays_whole(self) -> None:
         """Seven results and a tail of four messages: the tail begins at their call."""
         for policy in ("whole_rounds", "snip_middle", "recall"):
-            desk = Desk(policy, 900)
+            run = PolicySession(policy, 900)
             for _ in range(4):
-                desk.round("a", *["row\n" * 10] * 7)
-            self.assertEqual(list(pairing_faults(desk.ask())), [])
-            self.assertEqual([m["role"] for m in desk.ask()[-8:]], ["assistant"] + ["tool"] * 7)
+                run.round("a", *["row\n" * 10] * 7)
+            self.assertEqual(list(pairing_faults(run.ask())), [])
+            self.assertEqual([m["role"] for m in run.ask()[-8:]], ["assistant"] + ["tool"] * 7)
 
     def test_one_message_alone_over_the_window_is_one_clear_error(self) -> None:
         """Nothing can be dropped that would help: the overflow names the newest messages."""
-        desk = Desk("whole_rounds", 200)
+        run = PolicySession("whole_rounds", 200)
         with self.assertRaises(ContextOverflowError) as caught:
-            desk.round("a", "row\n" * 400)
-            desk.ask()
+            run.round("a", "row\n" * 400)
+            run.ask()
         self.assertEqual(caught.exception.immovable[0][0], "the newest messages")
 
     def test_a_pin_in_a_dropped_round_is_carried_by_the_note(self) -> None:
         """Word for word, through every later note."""
         for policy in ("whole_rounds", "snip_middle", "recall"):
-            desk = Desk(policy, 800)
-            desk.window.state.pins = Pins((Pin(5, "row 1 of it", "parameter"),))
+            run = PolicySession(policy, 800)
+            run.window.state.pins = Pins((Pin(5, "row 1 of it", "parameter"),))
             for number in range(20):
-                desk.round(f"f{number}", f"row {number} of it\n" * 28)
-                self.assertTrue(any("row 1 of it" in message["content"] for message in desk.ask())
+                run.round(f"f{number}", f"row {number} of it\n" * 28)
+                self.assertTrue(any("row 1 of it" in message["content"] for message in run.ask())
                                 or number < 1)
 
     def test_spans_of_handles_are_short(self) -> None:
@@ -194,13 +194,13 @@ class Recall(unittest.TestCase):
 
     def test_all_that_the_note_names_is_in_the_store(self) -> None:
         """Each message behind the note, calls included, can be searched."""
-        desk = long_session("recall")
-        count, where, way = STORED.fullmatch(desk.ask()[2]["content"]).groups()
-        self.assertEqual(sorted(desk.store.texts), list(desk.entry(2).stands_for))
-        self.assertEqual((int(count), where), (len(desk.store.texts), f"#2-#{int(count) + 1}"))
+        run = long_session("recall")
+        count, where, way = STORED.fullmatch(run.ask()[2]["content"]).groups()
+        self.assertEqual(sorted(run.store.texts), list(run.entry(2).stands_for))
+        self.assertEqual((int(count), where), (len(run.store.texts), f"#2-#{int(count) + 1}"))
         self.assertEqual(way, "recall(query) searches the store for what stood in them; "
                          "read_result(handle=N) gives each of them back")
-        self.assertIn('read_file {"path": "f0"}', desk.store.texts[2])
+        self.assertIn('read_file {"path": "f0"}', run.store.texts[2])
 
     def test_it_goes_down_to_the_target_and_rarely_breaks_the_prefix(self) -> None:
         """The target of 65 % leaves room for several rounds before the next change."""
@@ -211,38 +211,38 @@ class Recall(unittest.TestCase):
 
     def test_what_was_read_back_is_not_stored_again(self) -> None:
         """Results of `read_result` and `recall` leave the view, but not for the store."""
-        desk = Desk("recall", 800)
+        run = PolicySession("recall", 800)
         for number in range(12):
-            desk.round("12", f"row {number} of it\n" * 28,
+            run.round("12", f"row {number} of it\n" * 28,
                        tool="read_result" if number % 2 else "read_file")
-        desk.ask()
-        self.assertEqual({desk.history[index]["role"] for index in desk.store.texts},
+        run.ask()
+        self.assertEqual({run.history[index]["role"] for index in run.store.texts},
                          {"assistant", "tool"})
-        self.assertNotIn("read_result", {desk.history[index].get("name")
-                                         for index in desk.store.texts})
+        self.assertNotIn("read_result", {run.history[index].get("name")
+                                         for index in run.store.texts})
 
     def test_a_store_that_fails_leaves_everything_and_a_record(self) -> None:
         """The view is as it was; over the limit the run ends with what it could not move."""
-        desk = Desk("recall", 800, store=Full())
+        run = PolicySession("recall", 800, store=Full())
         with self.assertRaises(ContextOverflowError):
             for number in range(12):
-                desk.round(f"f{number}", f"row {number} of it\n" * 28)
-        self.assertEqual([entry.how for entry in desk.entries], ["verbatim"] * len(desk.entries))
-        self.assertEqual(desk.events("compression_skipped")[0]["reason"], "failed")
+                run.round(f"f{number}", f"row {number} of it\n" * 28)
+        self.assertEqual([entry.how for entry in run.entries], ["verbatim"] * len(run.entries))
+        self.assertEqual(run.events("compression_skipped")[0]["reason"], "failed")
 
     def test_an_earlier_note_is_folded_into_the_next(self) -> None:
         """Up to 100 messages there is one note between two messages that stay."""
-        desk = long_session("recall", 40)
-        self.assertEqual([entry.how for entry in desk.entries].count("summary"), 1)
+        run = long_session("recall", 40)
+        self.assertEqual([entry.how for entry in run.entries].count("summary"), 1)
 
     def test_a_long_session_has_few_notes_and_each_message_is_moved_few_times(self) -> None:
         """After 600 rounds a handful of notes stand for all, and the records stay short."""
-        desk = long_session("recall", 600)
-        notes = [entry for entry in desk.entries if entry.how == "summary"]
+        run = long_session("recall", 600)
+        notes = [entry for entry in run.entries if entry.how == "summary"]
         self.assertLess(len(notes), 6)
         covered = [index for note in notes for index in note.stands_for]
         self.assertEqual(covered, list(range(2, covered[-1] + 1)))
-        moved = sum(len(item["stands_for"]) for change in desk.events("context_compression")
+        moved = sum(len(item["stands_for"]) for change in run.events("context_compression")
                     for item in change["entries"])
         self.assertLess(moved, 12 * len(covered))
 

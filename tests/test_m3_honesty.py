@@ -14,10 +14,10 @@ from mini_agent.compression.store import FolderStore
 from mini_agent.compression.view import Entry
 from mini_agent.texts import LANGUAGES, TEXTS, Texts
 
-from .desk import Desk
 from .fuzz import case_of, names
 from .honesty import CLAIMS, Checker, lies, unsorted
 from .lawbook import checker_of, live
+from .policy_session import PolicySession
 
 SESSIONS = 60  # seeds at most; it stops when every claim was met
 PINS = {key for key in CLAIMS if key.startswith("pin_")}
@@ -65,25 +65,26 @@ class Honesty(unittest.TestCase):
     def test_what_was_offloaded_is_on_the_disk_whole(self) -> None:
         """The file is named by its content and holds the whole of the original."""
         with tempfile.TemporaryDirectory() as place:
-            desk = Desk("two_layer", 200_000, store=FolderStore(Path(place) / "run.d"), scale=False)
+            run = PolicySession("two_layer", 200_000, scale=False,
+                                store=FolderStore(Path(place) / "run.d"))
             for number in range(3):
-                desk.round(f"f{number}", f"row {number}\n" * 9_000)
-            desk.ask()
-            moved = [entry for entry in desk.entries if entry.how == "shortened"]
+                run.round(f"f{number}", f"row {number}\n" * 9_000)
+            run.ask()
+            moved = [entry for entry in run.entries if entry.how == "shortened"]
             self.assertEqual(len(moved), 3)
             files = {path.read_text("utf-8") for path in Path(place).glob("run.d/results/*.txt")}
-            self.assertEqual(files, {desk.history[entry.stands_for[0]]["content"]
+            self.assertEqual(files, {run.history[entry.stands_for[0]]["content"]
                                      for entry in moved})
 
     def test_a_cut_line_is_a_line_of_its_result_though_an_empty_one_ends_it(self) -> None:
         """The checker had taken the end behind the last line for what a number stands before."""
-        desk = Desk("clip", 1_000)
-        desk.round("f0", f"{'long line ' * 45}\n" + "}\n}\nlast\n")
+        run = PolicySession("clip", 1_000)
+        run.round("f0", f"{'long line ' * 45}\n" + "}\n}\nlast\n")
         for number in range(1, 4):
-            desk.round(f"f{number}", f"row {number}\n" * 200)
-        desk.ask()
-        checker = Checker(desk.history, "en", ("read_result",), desk.store)
-        cut = [entry for entry in desk.entries
+            run.round(f"f{number}", f"row {number}\n" * 200)
+        run.ask()
+        checker = Checker(run.history, "en", ("read_result",), run.store)
+        cut = [entry for entry in run.entries
                if "of this line left out" in entry.message["content"]]
         self.assertEqual([3], [entry.stands_for[0] for entry in cut])
         self.assertEqual([], list(checker.false_claims(cut[0])))

@@ -18,13 +18,13 @@ from mini_agent.subagents.orders import ChildLimits, Order, clashes
 from mini_agent.subagents.processes import ChildOutput
 from mini_agent.texts import Texts
 
-from .nursery import GOOD, NurseryTest, delegate, running_with, says
+from .subagents import GOOD, SubagentTest, delegate, running_with, says
 from .support import payloads
 
 QUICK = ChildLimits(seconds=.4)
 
 
-class FaultTest(NurseryTest):
+class FaultTest(SubagentTest):
     """Children that are killed, hang, flood, print binary or say what makes no sense."""
 
     def failed(self, program: str, code: str, words: str,
@@ -143,7 +143,7 @@ def _has(mark: str) -> bool:
     return os.getpid() in running_with(mark)
 
 
-class ReportTest(NurseryTest):
+class ReportTest(SubagentTest):
     """What of a report enters the parent's window."""
 
     def test_a_report_is_data_with_numbers_and_a_handle(self) -> None:
@@ -243,7 +243,7 @@ class EndingTest(unittest.TestCase):
             self.assertEqual(Ending("crashed", detail=detail), ending_from(said, 1, Texts("en")))
 
 
-class BatchTest(NurseryTest):
+class BatchTest(SubagentTest):
     """Several children in one reply."""
 
     def test_results_come_in_the_order_of_the_calls(self) -> None:

@@ -15,7 +15,7 @@ from mini_agent.audit import Line, audit
 from mini_agent.messages import pairing_faults
 from mini_agent.trace import Trace, read_trace
 
-from .nursery import NurseryTest, delegate, running_with
+from .subagents import SubagentTest, delegate, running_with
 from .support import ROOT, payloads
 
 SLEEP = "python3 -c 'import time; time.sleep(600)'"
@@ -23,7 +23,7 @@ FEW_SECONDS = 20.0  # for a machine under load; it takes a few hundredths
 
 
 @unittest.skipUnless(sys.platform == "linux", "looks into /proc")
-class LeavingTest(NurseryTest):
+class LeavingTest(SubagentTest):
     """A parent with two children, both busy with commands."""
 
     BUSY: dict[str, Any] = {

@@ -25,8 +25,8 @@ from mini_agent.tools.workspace import Workspace
 from mini_agent.trace import Record, TraceFile, line, read_trace
 
 from .fake_server import FakeServer, chat, plain
-from .nursery import delegate
 from .sessions import Speaker, taken_up
+from .subagents import delegate
 from .support import FolderTest, payloads
 
 KEY = "sk-test-secret-0123456789"

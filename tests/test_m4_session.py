@@ -24,7 +24,7 @@ from mini_agent.tools import NAMES
 from mini_agent.trace import Record, Tracer, read_trace
 from mini_agent.waiting import WaitingTools
 
-from .nursery import LATE, NurseryTest, delegate
+from .subagents import LATE, SubagentTest, delegate
 from .support import ROOT, payloads
 
 READ = {"name": "read_file", "arguments": {"path": "notes.txt"}}
@@ -42,7 +42,7 @@ def asked(call: dict[str, Any], child: dict[str, Any], **more: Any) -> dict[str,
     return {**ASK, "tool_calls": [call], "children": {"0": child}, **more}
 
 
-class ChildTest(NurseryTest):
+class ChildTest(SubagentTest):
     """What a child gets, and what its parent gets of it."""
 
     def setUp(self) -> None:
@@ -191,7 +191,7 @@ class ChildTest(NurseryTest):
         self.assertIn("你是拥有独立窗口的子代理", self.child()[1]["message"]["content"])
 
 
-class EndingTest(NurseryTest):
+class EndingTest(SubagentTest):
     """Every ending of a child has its word, its code and its numbers."""
 
     def ended(self, *children: tuple[dict[str, Any], dict[str, Any]],
@@ -352,7 +352,7 @@ class EndingTest(NurseryTest):
                 shutil.rmtree(self.run_folder)
 
 
-class GrantTest(NurseryTest):
+class GrantTest(SubagentTest):
     """What stands in a grant is what an agent has, and the most that it can hand on."""
 
     def test_an_agent_has_what_its_grant_says_and_can_give_no_more(self) -> None:
@@ -398,7 +398,7 @@ class GrantTest(NurseryTest):
         return error.get("code")
 
 
-class CommandTest(NurseryTest):
+class CommandTest(SubagentTest):
     """`mini-agent child`, by hand: one line in, one line out."""
 
     def child(self, line: bytes) -> subprocess.CompletedProcess[bytes]:
@@ -442,7 +442,7 @@ class CommandTest(NurseryTest):
             self.assertIn(words, done.stderr)
 
 
-class ScriptTest(NurseryTest):
+class ScriptTest(SubagentTest):
     """Nested scripts in task files."""
 
     def test_a_wrong_script_is_named_with_its_place(self) -> None:
@@ -465,7 +465,7 @@ class ScriptTest(NurseryTest):
                 self.assertRegex(caught.exception.place, r"task\.json:1:\d+$")
 
 
-class BytesTest(NurseryTest):
+class BytesTest(SubagentTest):
     """The same bytes, in whatever order the children end."""
 
     RUNS = 3

@@ -20,6 +20,7 @@ from .sections import SectionLines, parse, render
 from .verify import FINDERS, lacking
 
 Names = list[list[str]]  # for each of `verify.FINDERS` the names that it finds
+_NO_NAMES: Names = [[] for _ in FINDERS]
 
 
 @dataclass
@@ -119,8 +120,7 @@ class SummaryText:
                 if section is not self._sections[head] and self._none not in self._own:
                     yield from finder(self._none)  # all that stands there
                 for doubts in parts:
-                    if head in doubts:
-                        yield from doubts[head][number]
+                    yield from doubts.get(head, _NO_NAMES)[number]
 
     def _doubts(self, part: _Part, history: Sequence[Message]) -> dict[str, Names]:
         """By heading the names in a part's lines that its messages do not have."""

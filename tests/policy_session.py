@@ -1,4 +1,4 @@
-"""A window on a desk: messages are laid before it, and what it would send is looked at."""
+"""One session under a policy, a step at a time: what is said, and what would be sent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def ladder(strategy: str, **settings: Any) -> Policy:
     return make_policy(data, "test")
 
 
-class Desk:
+class PolicySession:
     """One session under a policy. `window` in tokens; numbers are not scaled unless asked for."""
 
     def __init__(self, policy: str | Policy, window: int, *, tools: tuple[str, ...] = TOOLS,

@@ -51,7 +51,7 @@ def says(value: Any) -> str:
     return f"import sys; sys.stdin.readline(); print({json.dumps(json.dumps(value))})"
 
 
-class NurseryTest(FolderTest):
+class SubagentTest(FolderTest):
     """A test whose agent has children. `self.workspace` is theirs too."""
 
     def setUp(self) -> None:
