@@ -64,7 +64,7 @@ class Grant:
 class Setup:
     """What an agent runs on, and who looks on.
 
-    `sinks` take the records, `extra` are tools behind its own. `permit` is asked before a
+    `sinks` take the records, `extra` are tools after its own. `permit` is asked before a
     tool runs, `incoming` gives what a user has typed since it was asked last. `interrupts`,
     if they are taken over, come only where something is waited for.
     """

@@ -41,7 +41,7 @@ def called(arguments: Sequence[str]) -> int:
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options. `argparse` does not take a REQUEST behind options (`resume TRACE --yes X`)."""
+    """The options. `argparse` does not take a REQUEST after options (`resume TRACE --yes X`)."""
     parser = make_parser()
     if arguments and not arguments[0].startswith("-") and arguments[0] not in parser.commands:
         raise _no_command(arguments, parser.commands)

@@ -61,7 +61,7 @@ def unbroken(part: str) -> list[str]:
 
 def number_of(count: object, noun: str, form: str = "", many: str = "") -> str:
     """A count with its noun: `1 step`, `2 steps`; `form` of the number, say `,`. `many` is the
-    plural, where it has more than an `s` behind it."""
+    plural, where it has more than an `s` after it."""
     return f"{count:{form}} {noun if count == 1 else many or noun + 's'}"
 
 
@@ -90,7 +90,7 @@ def _begun(text: str, columns: int) -> str:
 
 
 def hung(text: str, columns: int | None, indent: int = 4) -> Iterator[str]:
-    """A row in lines of at most `columns`, all but the first behind `indent` blanks.
+    """A row in lines of at most `columns`, all but the first after `indent` blanks.
 
     It is broken at blanks and beside wide characters; a word that has no room even on a
     line of its own, a path say, stays whole, so that it can be copied.

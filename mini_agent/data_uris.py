@@ -28,7 +28,7 @@ def without_data(text: str) -> str:
 
 
 def pieces_without_data(pieces: Iterable[str]) -> Iterator[str]:
-    """The same for a text in pieces of whole lines; behind a data URI it matters how the next
+    """The same for a text in pieces of whole lines; after a data URI it matters how the next
     one begins."""
     for piece, following in pairwise(chain(pieces, [""])):
         yield without_data(piece + following[:1]).removesuffix(following[:1])

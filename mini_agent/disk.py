@@ -145,7 +145,7 @@ def replace_file(name: str, data: bytes, *, mode: int | None = None, new: int = 
                 os.fchmod(descriptor, mode)
         os.replace(spare, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
-        with suppress(FileNotFoundError):  # an interrupt just behind the replace
+        with suppress(FileNotFoundError):  # an interrupt just after the replace
             os.unlink(spare, dir_fd=folder)
         raise
 

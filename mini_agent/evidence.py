@@ -26,7 +26,7 @@ The shares, each over the items of a step, then over the steps that have such it
                     nearly half of all items stand in the last messages anyway
     far_in_context  of the far items those that stand in an entry as they stood: in a
                     verbatim entry, in a line that is there whole, or with 30 more
-                    characters of an original around them (before, behind, or 15 each)
+                    characters of an original around them (before, after, or 15 each)
     fresh           items that the assistant had never written itself
     lines           the lines among the items
     reach           of the far items those that the view holds, or a message whose handle it

@@ -23,7 +23,7 @@ MAX_CHARS = 200   # characters of a quoted line
 LONG_CHARS = 500  # of one in the rolling form, which quotes more fully
 _DECIDED = re.compile(r"\b(because|instead|decided?|choose|chose|rather than|switch|so that)\b"
                       r"|因为|所以|因此|决定|改用|换成|而不是", re.IGNORECASE)
-_PART = re.compile(r"[A-Za-z0-9_./,-]+$")  # a word that may go on behind a cut
+_PART = re.compile(r"[A-Za-z0-9_./,-]+$")  # a word that may go on after a cut
 _IN_FOLDER = re.compile(r"(?<=[\u3400-\u9fff])/[\w./\-]*")  # of `笔记/a.md` all but the folder
 _BOX = re.compile(r"^\s*(?:[-*]|\d+\.) \[([ xX])\] (.+)$", re.MULTILINE)
 
@@ -171,7 +171,7 @@ def _concepts(messages: Sequence[Message], texts: Texts) -> list[str]:
     """The identifiers named most often, the first named first among equals.
 
     A run of Chinese that stands only once is part of a sentence, and no name; and what is
-    behind the slash of a Chinese folder is a piece of a path, and none either.
+    after the slash of a Chinese folder is a piece of a path, and none either.
     """
     named = Counter(word for message in messages for word in words(
         _IN_FOLDER.sub(" ", _said(message, 4 * MAX_CHARS))))

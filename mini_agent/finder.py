@@ -61,7 +61,7 @@ def in_context(word: str, text: str, originals: Iterable[str]) -> bool:
     """Whether `word` stands in `text` with surroundings that it has in one of `originals`.
 
     A line of the original that holds more than the word, or 30 characters: those
-    before it, those behind it, or 15 on each side. A part of a longer word is not it.
+    before it, those after it, or 15 on each side. A part of a longer word is not it.
     The cost is one look through `text`, however many originals there are.
     """
     there = [at for at in _everywhere(word, text) if stands_at(word, text, at)]

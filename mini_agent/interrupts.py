@@ -1,6 +1,6 @@
 """Milestone 5: Ctrl-C, let through only where something is waited for.
 
-An interrupt may come between any two instructions: behind the write of a record and
+An interrupt may come between any two instructions: after the write of a record and
 before the history has its message, for one. Then trace and history would part. So it
 is kept until somebody waits (for a model, a tool, a key), and raised there. Without
 this, as in milestone 1, it comes when it comes. A terminal that is closed, or a `kill`,
@@ -39,7 +39,7 @@ class Interrupts:
         self.waiting, self.held = _Region(self, True), _Region(self, False)
         self._regions: list[bool] = []  # those we are in: whether one may be raised there
         self._unwinding = False  # one was raised: another would cut short what cleans up
-        self._late = False       # it came behind what was waited for
+        self._late = False       # it came after what was waited for
         self._handlers: dict[int, Any] = {}  # of others, while these are ours
         self._hook = sys.unraisablehook
         self._terminals: list[int] = []
@@ -123,7 +123,7 @@ class _Nudger:
     """Ends a wait that was just beginning when the signal came.
 
     Python notes a signal and calls its handler before the next instruction. One that
-    comes behind the last instruction and before the system call that waits, or to another
+    comes after the last instruction and before the system call that waits, or to another
     thread, is noted, and the main thread sleeps on. So a thread hears of each signal (by
     `set_wakeup_fd`) and, a moment later, sends the main one another, which ends its system
     call, until `settle` says that all is done. The Go runtime uses the same signal for that.

@@ -107,7 +107,7 @@ def value_offsets(text: str) -> dict[str, int]:
 
 
 def _walk(text: str, at: int, path: str, found: dict[str, int]) -> int:
-    """Note the value at `at`; the offset behind it is returned."""
+    """Note the value at `at`; the offset after it is returned."""
     found[path] = at
     if text[at] not in "{[":
         return json.JSONDecoder().raw_decode(text, at)[1]

@@ -104,7 +104,7 @@ def groups(messages: Iterable[Mapping[str, Any]]) -> Iterator[range]:
     """Index ranges of the smallest pieces that may move alone, in order.
 
     A group is one message, or an assistant message with calls and all results
-    behind it. They are matched by position, since ids may repeat in a session.
+    after it. They are matched by position, since ids may repeat in a session.
     """
     start, at, open_ = 0, -1, False
     for at, message in enumerate(messages):

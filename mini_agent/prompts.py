@@ -40,7 +40,7 @@ def instructions(form: str, texts: Texts) -> str:
 
 
 def transcript(messages: Sequence[Message], texts: Texts) -> str:
-    """The messages as text, each behind a line that says whose it is."""
+    """The messages as text, each after a line that says whose it is."""
     fence = _fence(messages)
     blocks: list[str] = []
     for number, message in enumerate(messages, 1):

@@ -41,7 +41,7 @@ def skip_blanks(text: str, at: int) -> int:
 
 
 def decode(text: str, start: int = 0) -> tuple[Any, int]:
-    """One JSON value from `start` on and the index behind it; ValueError if none.
+    """One JSON value from `start` on and the index after it; ValueError if none.
 
     Numbers that JSON does not know become their own text.
     """

@@ -34,7 +34,7 @@ class Asker(Protocol):
     """Asks for one line. EOFError where nobody can be asked."""
 
     def ask(self, prompt: str) -> str:
-        """The line that is typed behind `prompt`."""
+        """The line that is typed after `prompt`."""
 
 
 @dataclass

@@ -150,7 +150,7 @@ class Pieces:
         found: list[tuple[int, int]] = []
         end, length = 0, len(self._content)
         kept = [self._spans[at] for at in sorted(best)]
-        for start, stop in (*kept, (length, length)):  # behind the last one is a gap as well
+        for start, stop in (*kept, (length, length)):  # after the last one is a gap as well
             mark = self._mark(end, start, texts)
             if not mark or start - end <= len(mark):
                 start = found.pop()[0] if found else end

@@ -49,7 +49,7 @@ class Attachment(NamedTuple):
 
 
 class _Source(NamedTuple):
-    """What attachments are made of: what leaves the view, and what stays behind it."""
+    """What attachments are made of: what leaves the view, and what stays after it."""
 
     scene: Scene
     covered: Sequence[int]
@@ -60,7 +60,7 @@ def attachments(kinds: Sequence[str], view: View, scene: Scene, covered: Sequenc
                 stop: int, room: int) -> list[Attachment]:
     """What of `kinds` fits into `room` tokens together, in this order of importance.
 
-    `covered` are the history messages that are folded, `stop` the view index behind
+    `covered` are the history messages that are folded, `stop` the view index after
     them.
     """
     source = _Source(scene, covered, [entry.message for entry in view.entries[stop:]

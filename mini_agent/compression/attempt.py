@@ -1,7 +1,7 @@
 """Milestone 3: what came of a rung of the ladder that was asked.
 
 A window keeps these attempts until it has sent its request: if its process is killed in
-between, whoever resumes goes on behind them (`descent.py`) as if nothing had been. What is
+between, whoever resumes goes on after them (`descent.py`) as if nothing had been. What is
 left out: outcomes that are no news, which no record tells.
 """
 
@@ -41,7 +41,7 @@ class Attempt(NamedTuple):
 
 
 def in_vain(payload: Mapping[str, Any], is_open: bool) -> tuple[Attempt, ...]:
-    """The attempt that a `compression_skipped` tells of; `is_open`: the breaker, behind it.
+    """The attempt that a `compression_skipped` tells of; `is_open`: the breaker, after it.
 
     None where the next time may be another: an interrupt, a full disk. A summariser that
     failed over the hard limit is asked again until the breaker opens.

@@ -68,7 +68,7 @@ class Progress:
         self.level = max(self.level, tokens)
 
     def take_up(self, trigger: str, state: WindowState, rungs: Sequence[Rung]) -> None:
-        """Go on behind the attempts that a process took on this trigger before it was killed."""
+        """Go on after the attempts that a process took on this trigger before it was killed."""
         names = [rung.strategy.name for rung in rungs]
         for attempt in state.taken:
             number = attempt.number(names, self.next)

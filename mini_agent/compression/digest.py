@@ -108,7 +108,7 @@ def tail_start(view: View, scene: Scene, room: int) -> int:
 def filled(index: HistoryIndex, ranked: Iterable[HistoryLine], estimate: Estimator, top: str,
            limit: int) -> tuple[list[HistoryLine], int]:
     """The best lines, as many as a message of `limit` tokens holds under this text and under
-    their handles, and the tokens of all of it. (`top` is weighed with the break behind it: it
+    their handles, and the tokens of all of it. (`top` is weighed with the break after it: it
     may end in a carriage return, lines and handles do not.)"""
     handles, weigh, line_break = index.chronicle.handles, estimate.weigh, estimate.weigh("\n")
     lines, opened = list[HistoryLine](), set[int]()

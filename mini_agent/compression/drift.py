@@ -6,7 +6,7 @@ estimate of what has come in since, or less the estimate of what a change took o
 times a ratio that is learned on the way. Without reports the prediction is the
 estimate, to the token.
 
-An old report is never used as a size of its own: behind a change the estimate of the
+An old report is never used as a size of its own: after a change the estimate of the
 new view decides, and the report only says how far estimates are off here.
 
 A report that no counting explains (a sum over the session, only what was not cached) is
@@ -70,7 +70,7 @@ class Drift:
                        _reported=prompt, _estimated=estimate, _answer=answer)
 
     def answered(self, estimate: int) -> Drift:
-        """The answer behind the last report comes in: its true size is known, unless it had
+        """The answer after the last report comes in: its true size is known, unless it had
         reasoning."""
         if not self._answer:
             return self

@@ -24,7 +24,7 @@ from .view import Change, Entry, View, dropped_by, stood_for, tokens_behind
 
 _MESSAGE = attrgetter("message")
 VARIANTS = ("naive", "keep_head", "whole_rounds", "snip_middle")
-LONG = 100  # messages that one note stands for before there may be a second one behind it
+LONG = 100  # messages that one note stands for before there may be a second one after it
 Note = Callable[[Sequence[int], Scene], str]
 
 
@@ -33,7 +33,7 @@ class SlidingWindow:
     """Drops the oldest until the view fits.
 
     `naive`: message by message, whatever it is (breaks laws 1 and 4); `keep_head`:
-    the same behind what is protected (breaks law 1); `whole_rounds`: whole groups,
+    the same after what is protected (breaks law 1); `whole_rounds`: whole groups,
     under a note that says how many rounds are gone; `snip_middle`: whole groups
     under a note with their handles, the first `keep_first` only if all others went.
     """

@@ -60,7 +60,7 @@ class Fold:
 class Stretch:
     """What of a stretch is folded: `folded` are view indexes, `tokens` theirs, `covered` the
     history messages behind them. `newest`: the view index of the newest user message, if it
-    is in the stretch; it is put behind the summary."""
+    is in the stretch; it is put after the summary."""
 
     span: range
     folded: list[int]

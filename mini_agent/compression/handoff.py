@@ -47,7 +47,7 @@ class FullSummary:
 
 @dataclass(frozen=True)
 class HandoffNote:
-    """A note to the successor behind the users' messages, which stay as they are."""
+    """A note to the successor after the users' messages, which stay as they are."""
 
     name: ClassVar[str] = "handoff_note"
     asks_model: ClassVar[bool] = True
@@ -66,7 +66,7 @@ class HandoffNote:
 class HandoffForm:
     """A structured form with lists of the files read and changed, kept by code.
 
-    `tail_share` of the window stays whole behind it.
+    `tail_share` of the window stays whole after it.
     """
 
     name: ClassVar[str] = "handoff_form"
@@ -116,7 +116,7 @@ class ContextReset:
         check_kinds(self.attach)
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
-        """All behind the head; None without gain. Raises `StrategyError`."""
+        """All after the head; None without gain. Raises `StrategyError`."""
         how = Fold(self.name, "form", "reset_header", self.max_tokens, self.attach,
                    refuse_unsupported=self.refuse_unsupported)
         return fold_span(how, view, scene, older(view, scene))

@@ -30,7 +30,7 @@ BYTES_A_TOKEN = 4  # of UTF-8: rough, but lines are only weighed against each ot
 
 
 def rough_tokens(text: str) -> float:
-    """Tokens of a text and the line break behind it, roughly, by its length alone.
+    """Tokens of a text and the line break after it, roughly, by its length alone.
 
     Each line break is one, so that those of a text are the sum of those of its lines.
     """

@@ -84,7 +84,7 @@ class Ladder:
         """
         if descent.trigger == "stage" and any(
                 attempt.trigger == "threshold" for attempt in self.state.taken):
-            return  # the descent behind this one had begun
+            return  # the descent after this one had begun
         so_far = self._begun(descent)
         again = True
         while again:
@@ -127,7 +127,7 @@ class Ladder:
         return so_far
 
     def _rungs(self) -> tuple[Rung, ...]:
-        """The policy's, and behind them the handles for users' words beyond their share."""
+        """The policy's, and after them the handles for users' words beyond their share."""
         users = [index for index, _ in self.state.users]
         if not self.policy.ladder or self.protection().verbatim.issuperset(users):
             return self.policy.ladder
@@ -176,7 +176,7 @@ class Ladder:
 
     def _may_ask(self, name: str, descent: Descent) -> bool:
         """A model is not asked in vain again and again (a stage that has just ended is new to
-        it), and not behind an open breaker."""
+        it), and not while the breaker is open."""
         held = descent.trigger != "stage" and self.state.skips.holds(name, self.tokens)
         return not (held or self.state.breaker.open)
 

@@ -24,7 +24,7 @@ class Segment(NamedTuple):
 
 class Segments:
     """All segments, and the mergers of the oldest: each holds the one before it and the
-    segments behind that."""
+    segments after that."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[Sequence[int], str]] = []
@@ -53,6 +53,6 @@ class Segments:
         return left
 
     def _behind(self, mergers: int | None = None) -> list[Segment]:
-        """The last of the first `mergers` (None: of all), and the segments behind it."""
+        """The last of the first `mergers` (None: of all), and the segments after it."""
         begun = self._mergers[:mergers][-1:]
         return [*begun, *self._segments[begun[0].last if begun else 0:]]

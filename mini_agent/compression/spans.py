@@ -1,6 +1,6 @@
 """Milestone 3: which stretch of a view a summary takes the place of.
 
-A stretch is a range of view indexes, made of whole groups, behind the protected
+A stretch is a range of view indexes, made of whole groups, after the protected
 head and before the protected tail. The rolling summary takes a *run*, which lies
 between two user messages; a full summary takes all that is *older* than the tail.
 What this module leaves out: what is put there instead (`fold.py`).
@@ -38,7 +38,7 @@ def divides(view: View, at: int, scene: Scene) -> bool:
 
 
 def head_end(view: View, scene: Scene) -> int:
-    """The view index behind the protected messages that the view begins with."""
+    """The view index after the protected messages that the view begins with."""
     at = 0
     while at < scene.protection.tail and scene.protects(view[at]):
         at += 1

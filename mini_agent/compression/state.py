@@ -42,7 +42,7 @@ class WindowState:
     that made a summary.
     `taken` are the rungs that gained since the last model call or message, and those that came
     to nothing with this view, so that a ladder that was cut off is taken on from there.
-    `watch` is shown each change, with the views before and behind it.
+    `watch` is shown each change, with the views before and after it.
     """
 
     def __init__(self, estimate: Estimator, texts: Texts = Texts(),
@@ -73,7 +73,7 @@ class WindowState:
     def fold(self, record: Record, done: tuple[Change, View] | None = None) -> None:
         """Take in one record. `TraceError` with its `seq` where it does not fit.
 
-        `done` is the change that it describes and the view behind it, where whoever wrote
+        `done` is the change that it describes and the view after it, where whoever wrote
         the record has made them already: they are not made again.
         """
         if record["type"] == "message":
@@ -211,13 +211,13 @@ class WindowState:
 
 
 def _made_anew(view: View, payload: dict[str, Any]) -> tuple[Change, View]:
-    """The change that a record describes, and the view behind it."""
+    """The change that a record describes, and the view after it."""
     change = from_payload(payload)
     return change, apply(view, change)
 
 
 def rebuild(records: Iterable[Record], estimate: Estimator) -> Iterator[tuple[Record, View]]:
-    """Each record with the view as it is behind it, from the records alone.
+    """Each record with the view as it is after it, from the records alone.
 
     The view grows in place until the next change: copy its entries to keep them.
     Raises `TraceError` with the record's `seq` where one does not fit.

@@ -108,7 +108,7 @@ class Summariser:
         return firm
 
     def _answers(self, parts: Sequence[Part], form: str) -> list[_Answer]:
-        """An answer for each part, in order; none is asked for behind a failure."""
+        """An answer for each part, in order; none is asked for after a failure."""
         answers: list[_Answer] = []
         for part in parts:
             answers.append(self._answer(part, form))

@@ -18,7 +18,7 @@ PLAIN, DEFINITION, IMPORT, FAULT, BARE = range(5)  # kinds of units; BARE is a w
 MIN_CHARS = 3      # of a line that can say anything
 MIN_ALONE = 24     # of a line that says something without the next one
 MAX_JOINED = 120   # of lines that take in one more
-MAX_CHARS = 300    # of a unit; a longer line is cut behind a blank
+MAX_CHARS = 300    # of a unit; a longer line is cut after a blank
 
 _IMPORT = re.compile(r"import\b|from\s+\S+\s+import\b|#include\b|require\b|use\s+\S+(?:::|;)"
                      r"|(?:using|package)\s+[\w.]+;?\s*$")
@@ -70,7 +70,7 @@ def unit_spans(text: str) -> Iterator[tuple[int, int]]:
 def telling(unit: str) -> str:
     """A unit without those of its lines that are one word and stand by themselves.
 
-    With fewer than `AROUND` characters of the unit before and behind it nobody could see
+    With fewer than `AROUND` characters of the unit before and after it nobody could see
     what such a word was: a path, the first of a call's arguments, say.
     """
     if "\n" not in unit:

@@ -45,7 +45,7 @@ class Change:
 
     `affected` are indexes in the view before the change, rising; `inserts` are
     (index in the view after the change, entry), rising. `facts` go into the
-    record behind the fixed keys (`unsupported` of a summary, for one).
+    record after the fixed keys (`unsupported` of a summary, for one).
     """
 
     strategy: str
@@ -179,7 +179,7 @@ def first_touched(change: Change) -> int:
 
 
 def untouched_behind(before: View, after: View, change: Change) -> int:
-    """How many entries at the end stand in both views, behind all that `change` touches."""
+    """How many entries at the end stand in both views, after all that `change` touches."""
     last = change.affected[-1] if change.affected else -1
     made = change.inserts[-1][0] if change.inserts else -1
     return min(len(before) - 1 - last, len(after) - 1 - made)

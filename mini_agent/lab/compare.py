@@ -79,7 +79,7 @@ class Plan:
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """The windows that are replayed: those asked for, and behind them those of a page."""
+        """The windows that are replayed: those asked for, and after them those of a page."""
         return self.windows + (self.grid if self.page else ())
 
 
@@ -236,5 +236,5 @@ def compare(sources: Sequence[Source], plan: Plan, jobs: int = 1,
 
 
 def _bytes_of(source: Source, done: int, progress: Callable[[int], None]) -> Progress:
-    """Turns the share of a file that is done into bytes, behind those `done` before it."""
+    """Turns the share of a file that is done into bytes, after those `done` before it."""
     return lambda share: progress(done + int(share * source.size))

@@ -13,7 +13,7 @@ from ..messages import Message, model_calls
 
 
 def second_half(messages: Sequence[Message]) -> list[Message]:
-    """All up to the first user message, and from the first model call behind the middle on."""
+    """All up to the first user message, and from the first model call after the middle on."""
     opening = next((at + 1 for at, message in enumerate(messages)
                     if message["role"] == "user"), 0)
     middle = max(opening, len(messages) // 2)

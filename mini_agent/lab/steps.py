@@ -37,7 +37,7 @@ class TraceStep:
 
 def steps_of_trace(records: Sequence[Record], estimate: Estimator,
                    since: bool = False) -> Iterator[TraceStep]:
-    """The model calls of a trace, and behind them, if asked for, the changes `since` the last
+    """The model calls of a trace, and after them, if asked for, the changes `since` the last
     one, where there are any. Raises `TraceError` where a change does not fit."""
     arrived: list[Entry] = []
     changes: list[Record] = []

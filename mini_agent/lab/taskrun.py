@@ -33,7 +33,7 @@ HARMLESS = tuple(name for name in NAMES if name != "run_command")
 
 
 def run_in_copy(path: str, workspace: str = "", named: bool = True) -> list[LogSession]:
-    """The session that a run of the task file is, and behind it those of its sub-agents.
+    """The session that a run of the task file is, and after it those of its sub-agents.
 
     Without a workspace it is run in an empty folder, and without commands, as it is where
     it was not `named` but found in a folder; a note of the session counts these.

@@ -48,7 +48,7 @@ class Verdict:
     next: AnyRow | None = None
 
     def said(self, named: Callable[[str], str] = str) -> str:
-        """The sentences behind `where`; `named` renders the name of a policy."""
+        """The sentences after `where`; `named` renders the name of a policy."""
         return " ".join(filter(None, (self.so, *self._advice(named), self.instead)))
 
     def _advice(self, named: Callable[[str], str]) -> Iterator[str]:

@@ -212,7 +212,7 @@ def _because(cause: Cause | None) -> str:
 
 
 def part_said(place: Occurrence) -> str:
-    """The arguments that stand behind the handle, as in a call."""
+    """The arguments that stand after the handle, as in a call."""
     return "".join(f", {name}={json.dumps(value)}" for name, value in place["part"].items())
 
 

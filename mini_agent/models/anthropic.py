@@ -30,7 +30,7 @@ Block = dict[str, Any]
 class Messages:
     """The wire to one host.
 
-    Anthropic itself reads text behind results in one message. Servers that translate the form
+    Anthropic itself reads text after results in one message. Servers that translate the form
     for a local model put that text before the results, and strict templates refuse it.
     """
 

@@ -28,7 +28,7 @@ REFUSAL = 100_000  # bytes of a refusal that are read
 
 @dataclass(frozen=True)
 class RequestLimits:
-    """What a request may take, in seconds and bytes. `retries` are tries behind the first one.
+    """What a request may take, in seconds and bytes. `retries` are tries after the first one.
 
     `read` is the longest silence, before the first byte or between two, `whole` the time
     of a whole answer. Waits double from `first_wait` up to `longest_wait`; an endpoint

@@ -61,7 +61,7 @@ class Assembly(Protocol):
 class Wire(Protocol):
     """A protocol. `name` marks the opaque parts that it can read again.
 
-    `bridged`: a user's turn right behind results is not safe there (`turns.legal`).
+    `bridged`: a user's turn right after results is not safe there (`turns.legal`).
     """
 
     name: str
@@ -193,7 +193,7 @@ class LiveModel:
                 if made.complete and not made.trails:
                     return
         except EndpointError:
-            if not made.complete:  # behind the end a broken connection takes nothing away
+            if not made.complete:  # after the end a broken connection takes nothing away
                 raise
 
     def _fed(self, take: Callable[..., T], *parts: Any) -> T:

@@ -56,7 +56,7 @@ class ChatCompletions:
 
 
 def _messages(turn: Turn) -> Iterator[dict[str, Any]]:
-    """A turn, and behind it the results of its calls."""
+    """A turn, and after it the results of its calls."""
     content = "\n\n".join(turn.texts)
     if turn.role != "assistant":
         yield {"role": turn.role, "content": content}

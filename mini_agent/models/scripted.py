@@ -75,7 +75,7 @@ def replies_left(replies: Sequence[dict[str, Any]],
     """The replies that come next, where a `history` ends with answers that are the first ones
     of a script; all of them where it was answered by something else.
 
-    A fault that is injected leaves no answer: one right behind the last has been, too.
+    A fault that is injected leaves no answer: one right after the last has been, too.
     """
     said = [_as_said(message) for message in history if message["role"] == "assistant"]
     answering = [number for number, reply in enumerate(replies) if not _is_silent(reply)]

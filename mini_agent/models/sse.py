@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 def events(lines: Iterable[bytes]) -> Iterator[str]:
     """The data of each event that has data.
 
-    A last event without its blank line counts: some servers leave it out behind
+    A last event without its blank line counts: some servers leave it out after
     `[DONE]`, and a half one does not parse as JSON.
     """
     data: list[str] = []

@@ -74,7 +74,7 @@ class ChildProcess:
         return self._output(process.returncode, timed_out, errors)
 
     def _output(self, status: int, timed_out: bool, errors: Capture) -> ChildOutput:
-        """What came of it; an answer that is whole counts, whatever happened behind it."""
+        """What came of it; an answer that is whole counts, whatever happened after it."""
         line, newline, _ = bytes(self._answer).partition(b"\n")
         said = errors.finished(None)
         last_words = (said.head + said.tail).strip().rpartition("\n")[2]

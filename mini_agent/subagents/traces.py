@@ -97,7 +97,7 @@ def family_of(trace: Path) -> Iterator[tuple[str, Path]]:
 
 
 def find_trace(text: str) -> Path:
-    """The file that is meant: as it stands, or behind `#N` the trace of child N.
+    """The file that is meant: as it stands, or for `#N` at its end the trace of child N.
 
     Raises `UsageError` where there is no such child.
     """

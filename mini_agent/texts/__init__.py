@@ -3,7 +3,7 @@
 A key, the English text, the Chinese text, with `str.format` fields: short ones in
 the table here, those of a room with many in a file of their own beside it. In English,
 `{count:line}` is a count with its noun, `1 line` or `2 lines`; what has more than an `s`
-behind it gives both: `{count:line is|lines are}`.
+after it gives both: `{count:line is|lines are}`.
 Nothing else in the program may write prose for the model, so that a run speaks
 one language from its first tool result to its last summary.
 """

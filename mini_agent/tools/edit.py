@@ -91,7 +91,7 @@ def unified_diff(before: str, after: str, path: str) -> str:
 
 
 def _stretch(before: str, after: str) -> tuple[int, int]:
-    """How many characters of two texts are the same in front of, and behind, the lines in which
+    """How many characters of two texts are the same in front of, and after, the lines in which
     they differ and `CONTEXT` lines around these."""
     head = _alike(before, after)
     start = head

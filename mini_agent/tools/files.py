@@ -30,7 +30,7 @@ def paged(lines: Iterable[str], start: int, limit: int, texts: Texts,
           head: Callable[[int], str]) -> str:
     """`head(total)` and as many lines as fit; the head then says which, and what comes next.
 
-    BAD_RANGE where `start` is behind the last line.
+    BAD_RANGE where `start` is after the last line.
     """
     shown, total = page(lines, start, limit - HEADER_ROOM)
     if start > max(1, total):

@@ -81,7 +81,7 @@ class Capture:
 
 
 def _drawn_last(line: str) -> str:
-    """What stands behind the last carriage return of a line that goes on; one at its end may
+    """What stands after the last carriage return of a line that goes on; one at its end may
     be half of a line break."""
     return line[line.rfind("\r", 0, -1) + 1:]
 

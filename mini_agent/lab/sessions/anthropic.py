@@ -6,7 +6,7 @@
   so only what is new in it is taken; calls without tools (titles, topics), where others
   have some, are not of the conversation. A call that asks for a summary is the host's
   compression: its answer is left out, and so is "This session is being continued" in the
-  request behind it;
+  request after it;
 - claude.ai/code: `{loglines: [Claude Code records]}`.
 """
 

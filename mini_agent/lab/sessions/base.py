@@ -28,7 +28,7 @@ _LEFT_OUT = {"summaries": ("text", "of a summary"), "thinking": ("block", "of th
 class HostCompression:
     """The recorded agent compressed its own context here.
 
-    `at` is the index of the first message behind it, `tokens` the size before it
+    `at` is the index of the first message after it, `tokens` the size before it
     where the log says it, `kind` one of `KINDS`.
     """
 

@@ -78,7 +78,7 @@ def _apart(records: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]
 
 
 def _is_first(record: dict[str, Any]) -> bool:
-    """Whether a user begins with it; the first one of a side line, or behind a compaction, is
+    """Whether a user begins with it; the first one of a side line, or after a compaction, is
     none."""
     return (record.get("type") == "user" and record.get("parentUuid", "") is None
             and True not in (record.get("isSidechain"), record.get("isCompactSummary")))

@@ -1,10 +1,10 @@
 """Milestone 6: a file of JSON, read once, parsed line by line as it is asked for.
 
 A document is one JSON value or lines of them. What can be wrong with a line and
-does not stop the rest: two objects on it, garbage behind them, a cut end, bytes
+does not stop the rest: two objects on it, garbage after them, a cut end, bytes
 that are no UTF-8 (U+FFFD in their place), nesting beyond `strict_json.DEEPEST`, a number with
 thousands of digits. NaN, Infinity and 1e999 are no JSON and become their own text,
-so that they cannot get into a trace. Nothing of a line is kept behind its turn.
+so that they cannot get into a trace. Nothing of a line is kept after its turn.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def int_of(value: Any) -> int | None:
 
 
 def dumped(value: Any) -> str:
-    """JSON as logs mostly write it: spaces behind `,` and `:`, no escapes."""
+    """JSON as logs mostly write it: spaces after `,` and `:`, no escapes."""
     return json.dumps(value, ensure_ascii=False)
 
 

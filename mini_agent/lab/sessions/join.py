@@ -2,7 +2,7 @@
 
 The same for all formats, in this order: pieces of one assistant message are joined;
 each result finds its call; assistant messages in a row whose calls were answered only
-behind them all become one message (parallel calls); what is left is written out, each
+after them all become one message (parallel calls); what is left is written out, each
 message with calls directly followed by one result a call, in the order of the calls.
 
 - A call without result gets one that says so, with the error MISSING_RESULT.
@@ -10,7 +10,7 @@ message with calls directly followed by one result a call, in the order of the c
   newest message that has the id open. A result without id takes the first open call.
 - A result whose call is nowhere becomes a user message, marked as injected: the model
   has seen its text, and a call may not be made up.
-- Text between a call and its results comes behind them.
+- Text between a call and its results comes after them.
 - System messages at the start become one; a repeated one is left out, a later one that
   differs is a user message, marked as injected.
 

@@ -3,7 +3,7 @@
 Pieces of one assistant message are joined first, so that interleaved results of parallel
 calls do not tear it; then each result finds its call, by rules for ids that are missing,
 repeated, doubled or never asked for; then assistant messages in a row whose calls were
-answered only behind them all become the one message that they were. Each of the three is
+answered only after them all become the one message that they were. Each of the three is
 one pass whose time grows with the number of pieces, whatever their ids.
 """
 
@@ -175,7 +175,7 @@ def pair(units: list[Unit], log: Log) -> None:
 
 
 def merged_turns(units: list[Unit], log: Log) -> list[Unit]:
-    """Assistant messages in a row, the results of all behind the last, as one."""
+    """Assistant messages in a row, the results of all after the last, as one."""
     made: list[Unit] = []
     run: list[Unit] = []
     answered = -1  # the place of the last result that a message so far has
