@@ -53,7 +53,7 @@ def access(call: Call) -> str:
 
 def described(name: str, call: Call | None) -> str:
     """A tool and what it was called for, on one line: its telling argument, or the raw text
-    where the arguments are no object."""
+    where the arguments are not an object."""
     arguments, raw = (call["arguments"], call.get("invalid")) if call else ({}, None)
     known = [arguments[key] for key in _TELLING if key in arguments]
     values = [value for value in (*known, *arguments.values(), raw)

@@ -80,7 +80,7 @@ class Setup:
 
 
 class Kit:
-    """The parts of one agent. Raises `UsageError` where its workspace is no folder.
+    """The parts of one agent. Raises `UsageError` where its workspace is not a folder.
 
     `name` is that of the run, for its sub-agents. `history` is the live one. What leaves the
     window is kept in `folder`, the run's own, which no tool may write to; in memory without

@@ -57,7 +57,7 @@ def audit(lines: Sequence[Line], goes_on: bool = False) -> Iterator[Finding]:
 def _head(first: Line) -> Iterator[Finding]:
     number, start = first.number, first.record.get("payload", {})
     if first.record.get("event") != "run_start":
-        yield Finding(number, "trace", "the first record is no run_start")
+        yield Finding(number, "trace", "the first record is not a run_start")
     elif start.get("format") != FORMAT:
         yield Finding(number, "trace", f"format {start.get('format')!r}, known is {FORMAT}")
     elif (language := start.get("language", LANGUAGES[0])) not in LANGUAGES:

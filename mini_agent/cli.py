@@ -65,7 +65,7 @@ def is_request(arguments: Sequence[str]) -> bool:
 
 
 def _no_command(given: Sequence[str], known: Iterable[str]) -> UsageError:
-    """The error for a word that is no command: it is often mistyped, and requests cost money."""
+    """The error for a word that is not a command: it is often mistyped, and requests cost money."""
     word, said = given[0], takewhile(lambda one: not one.startswith("-"), given)
     close = difflib.get_close_matches(word, known, n=2)
     meant = f"did you mean {' or '.join(close)}?" if close else "mini-agent --help lists them"

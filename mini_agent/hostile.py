@@ -109,7 +109,7 @@ def _escape(letter: str) -> str:
 
 def open_streams() -> None:
     """Make the standard streams usable. A closed one reads as empty, or writes nowhere; bytes
-    that are no text come in as U+FFFD, and what a stream cannot encode goes out escaped."""
+    that are not text come in as U+FFFD, and what a stream cannot encode goes out escaped."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # its number is free: no file of ours may get it
             nowhere = os.open(os.devnull, os.O_RDWR)

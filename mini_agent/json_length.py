@@ -2,7 +2,7 @@
 
 Estimators that go by length ask this of the arguments of every call. Most arguments are
 objects of strings: these are looked at together, and only what JSON escapes is counted.
-What is no string, object or whole number is written and measured.
+What is not a string, object or whole number is written and measured.
 """
 
 from __future__ import annotations

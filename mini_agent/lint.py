@@ -1,7 +1,7 @@
 """Milestone 5: what a provider would refuse, or nobody meant, in a transcript.
 
 The rules that need nothing but the messages: roles and their order, pairing, empty
-contents, ids used twice, arguments that are no JSON object, sizes.
+contents, ids used twice, arguments that are not a JSON object, sizes.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _lint_call(call: Mapping[str, Any], ids: set[str]) -> Iterator[Fault]:
         yield "transcript", f"the call {call['id']!r} names no tool"
     if "invalid" in call:
         named = call["id"] or call["name"]
-        yield "transcript", f"the arguments of {named!r} are no JSON object"
+        yield "transcript", f"the arguments of {named!r} are not a JSON object"
 
 
 def lint_pairing(messages: Sequence[tuple[int, Message]], ended: bool = True) -> Iterator[Finding]:

@@ -66,7 +66,7 @@ def assistant(content: str | None, tool_calls: Sequence[Call] = (),
 
 
 def call(call_id: str, name: str, arguments: Any) -> Call:
-    """A tool call. Arguments that are no object become {} and `invalid`: RAW; so do those
+    """A tool call. Arguments that are not an object become {} and `invalid`: RAW; so do those
     that are nested deeper than `MAX_DEPTH`: nobody could read their trace."""
     made: Call = {"id": clean(call_id), "name": clean(name), "arguments": {}}
     if too_deep(arguments, MAX_DEPTH):

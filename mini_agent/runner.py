@@ -30,7 +30,7 @@ def run_task(task: Task, setup: Setup, governance: Governance | None = None,
     """Run a task from `run_start` to `run_end`, under a window if something governs it.
 
     `folder` is the run's own, for what leaves the window; without one it is kept in
-    memory. Raises `UsageError` where the workspace is no folder.
+    memory. Raises `UsageError` where the workspace is not a folder.
     """
     tracer = Tracer(*setup.sinks, held=setup.interrupts.held)
     kit = Kit(setup, Texts(task.language), tracer, task.name, history=[], folder=folder)

@@ -112,7 +112,7 @@ class Session:
 def begin(setup: Setup, file: TraceFile, governance: Governance, said: str) -> Session:
     """A new session in the language of what was `said` first, which is not in it yet.
 
-    Raises `UsageError` where the workspace is no folder, `TraceError` where nothing
+    Raises `UsageError` where the workspace is not a folder, `TraceError` where nothing
     can be written.
     """
     texts = Texts(language_of(said))
@@ -152,7 +152,7 @@ def fold(records: Sequence[Record], place: str) -> tuple[Meter, WindowState, Gov
     """What the records of a session come to. Raises as `resume` does."""
     start = records[0].get("payload", {}) if records else {}
     if start.get("format") != FORMAT:
-        raise UsageError(f"this is no session of format {FORMAT}", place=place,
+        raise UsageError(f"this is not a session of format {FORMAT}", place=place,
                          remedy="name a trace that a session has written")
     lines = [Line(*pair) for pair in enumerate(records, 1)]
     for line, kind, fault in audit(lines, goes_on=True):

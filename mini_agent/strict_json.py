@@ -35,7 +35,7 @@ def too_deep(value: Any, levels: int = DEEPEST) -> bool:
 
 
 def skip_blanks(text: str, at: int) -> int:
-    """The index of the first character from `at` on that is no white space of JSON."""
+    """The index of the first character from `at` on that is not white space of JSON."""
     match = _BLANKS.match(text, at)
     return match.end() if match else at
 

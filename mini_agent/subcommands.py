@@ -39,7 +39,7 @@ def add_plain(parser: argparse.ArgumentParser) -> None:
 def limit(text: str) -> int:
     """The number of an option that bounds something, 1 or more."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is no limit; give a positive number")
+        raise argparse.ArgumentTypeError(f"{text} is not a limit; give a positive number")
     return int(text)
 
 

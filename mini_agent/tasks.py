@@ -95,6 +95,6 @@ def _child_faults(reply: dict[str, Any], place: str) -> Iterator[tuple[str, str]
     for key, script in reply.get("children", {}).items():
         where = f"{place}.children.{key}"
         if key not in map(str, range(len(calls))) or calls[int(key)]["name"] != "delegate":
-            yield where, f"{where} is no call of delegate (they count from 0)"
+            yield where, f"{where} is not a call of delegate (they count from 0)"
         wrong = list(schema_faults(CHILD_SCHEMA, script, Texts("en"), where))
         yield from wrong or _reply_faults(script, f"{where}.")

@@ -198,7 +198,7 @@ def read_trace(path: Path) -> Trace:
                          remedy="name a .jsonl file that a run has written") from error
     trace = Trace()
     lines = raw.split(b"\n")
-    whole = len(lines) - 1  # what stands after the last newline is no whole line
+    whole = len(lines) - 1  # what stands after the last newline is not a whole line
     for number, text in enumerate(lines[:whole], 1):
         try:
             trace.records.append(parse_record(text))

@@ -183,7 +183,7 @@ class BadInputTest(FolderTest):
                                 (("compare", "x", "--evidence", "-1"),
                                  "a list of -1 is none; give a"),
                                 (("run", "x", "--max-steps", "0"),
-                                 "--max-steps: 0 is no limit; give")):
+                                 "--max-steps: 0 is not a limit; give")):
             with self.subTest(says):
                 self.refused(*arguments, says=says)
 

@@ -175,7 +175,7 @@ class TraceTest(FolderTest):
             self.assertIn(":3: the last line is cut off", trace.warning)
 
     def test_a_broken_line_elsewhere_is_named_with_its_number(self) -> None:
-        """Line 2 of 3 is no JSON: TraceError says so."""
+        """Line 2 of 3 is not JSON: TraceError says so."""
         good = '{"type": "event", "event": "resume", "payload": {"step": 0}, "seq": 0}\n'
         with self.assertRaises(TraceError) as caught:
             read_trace(self._trace(good, "{broken\n", good))

@@ -105,8 +105,8 @@ class BoxTest(ToolCase):
                            ('{"a": 1}', "it is an object inside a string")):
             with self.subTest(raw=raw):
                 result = self.box.run(call("call_0_0", "read_file", raw))
-                self.assertEqual(result["content"], "ERROR INVALID_JSON: the arguments are no JSON "
-                                                    f"object: {fault}")
+                self.assertEqual(result["content"], "ERROR INVALID_JSON: the arguments are not a "
+                                                    f"JSON object: {fault}")
 
     def test_every_fault_of_the_arguments_is_listed_at_once(self) -> None:
         """Missing, unknown with a close name, wrong type with what was found, too small."""

@@ -70,7 +70,7 @@ class FaultTest(SubagentTest):
     def test_a_child_that_prints_binary(self) -> None:
         """No JSON, no text: that is said."""
         self.failed("import os; os.write(1, bytes(range(256)) * 4 + b'\\n')",
-                    "CHILD_CRASHED", "its result is no JSON")
+                    "CHILD_CRASHED", "its result is not JSON")
 
     def test_a_child_that_crashes(self) -> None:
         """Its exit status, and the last line of its traceback."""

@@ -156,7 +156,8 @@ class ChildTest(SubagentTest):
             pins=[{"text": "Do not touch the tests. " * 40, "protect": "tests/**"}])
         self.assertEqual(["PROTECTED_PATH"], [
             told["code"] for told in payloads(self.child(), "tool_result")])
-        self.assertIn("refused", payloads(self.child(), "pin")[0])
+        self.assertEqual([False, True], [  # the path comes first
+            "refused" in told for told in payloads(self.child(), "pin")])
 
     def test_the_log_of_a_child_can_be_read(self) -> None:
         """read_child gives the whole report, or any message of the child, in parts."""
@@ -435,7 +436,7 @@ class CommandTest(SubagentTest):
 
     def test_what_is_no_request_is_one_line(self) -> None:
         """Exit status 2, no traceback, nothing on standard output."""
-        for line, words in ((b"", b"no JSON"), (b"{\xff", b"no JSON"), (b"[]", b"must be object"),
+        for line, words in ((b"", b"not JSON"), (b"{\xff", b"not JSON"), (b"[]", b"must be object"),
                             (b"{}", b"name is missing")):
             done = self.child(line)
             self.assertEqual((2, b"", 1), (done.returncode, done.stdout, done.stderr.count(b"\n")))
@@ -448,8 +449,9 @@ class ScriptTest(SubagentTest):
     def test_a_wrong_script_is_named_with_its_place(self) -> None:
         """Line, column and field, however deep."""
         for children, calls, words in (
-                ({"1": script(END)}, [delegate()], "replies[0].children.1 is no call of delegate"),
-                ({"0": script(END)}, [{"name": "read_file"}], "is no call of delegate"),
+                ({"1": script(END)}, [delegate()],
+                 "replies[0].children.1 is not a call of delegate"),
+                ({"0": script(END)}, [{"name": "read_file"}], "is not a call of delegate"),
                 ({"0": {}}, [delegate()], "replies[0].children.0.replies is missing"),
                 ({"0": script({"content": ""})}, [delegate()],
                  "replies[0].children.0.replies[0] says nothing"),

@@ -241,7 +241,7 @@ class WrongSettings(Case):
         self.refused("no model is named; set it, or name one with --model")
         self.refused("OPENAI_API_KEY: there is no key .*; set it", MINI_AGENT_MODEL="m")
         self.refused("ANTHROPIC_API_KEY: there is no key", MINI_AGENT_MODEL="claude-x")
-        self.refused("OPENAI_BASE_URL: this is no base URL: 'htp://x'; write it like",
+        self.refused("OPENAI_BASE_URL: this is not a base URL: 'htp://x'; write it like",
                      MINI_AGENT_MODEL="m", OPENAI_BASE_URL="htp://x")
         self.refused("nothing listens there; start the server, or check OPENAI_BASE_URL", status=1,
                      MINI_AGENT_MODEL="m", OPENAI_BASE_URL="http://127.0.0.1:9")
@@ -257,7 +257,7 @@ class WrongSettings(Case):
         for option, says in (("--window=x", "no window 'x'; give tokens"),
                              ("--price=1", "no prices in '1'; give three"),
                              ("--policy=digset", "no policy 'digset'; did you mean digest"),
-                             ("--max-steps=0", "0 is no limit; give a positive"),
+                             ("--max-steps=0", "0 is not a limit; give a positive"),
                              ("--script=/none.json", "none.json: the file cannot be read")):
             self.refused(says, "do this", option, MINI_AGENT_MODEL="m", OPENAI_API_KEY="k")
         self.refused("they exclude each other", "do this", "--yes", "--read-only")

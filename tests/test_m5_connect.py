@@ -47,7 +47,7 @@ class FindTests(unittest.TestCase):
         """A copied line has its end with it."""
         self.assertEqual(("http://h:1/v1/chat/completions", "sk-mine-1"), self.found(
             {}, base_url=" http://h:1/v1\n", api_key=" sk-mine-1\n"))
-        with self.assertRaisesRegex(UsageError, "no base URL: 'h:1'; "):
+        with self.assertRaisesRegex(UsageError, "not a base URL: 'h:1'; "):
             self.found({}, base_url=" h:1 ")
 
     def test_the_last_port_is_one_and_a_host_has_no_capitals(self):
@@ -91,11 +91,11 @@ class FindTests(unittest.TestCase):
              "ANTHROPIC_BASE_URL"),
             ({"OPENAI_BASE_URL": "http://h"}, {"model": ""}, "no model", "--model"),
             ({}, {"provider": "opnai"}, "no provider 'opnai'", "openai"),
-            ({"OPENAI_BASE_URL": "localhost:8080"}, {}, "no base URL", "https://HOST/v1"),
-            ({"OPENAI_BASE_URL": "http://h:99999"}, {}, "no base URL", "https://HOST/v1"),
-            ({"OPENAI_BASE_URL": "http://h/v1/ä"}, {}, "no base URL", "https://HOST/v1"),
-            ({"OPENAI_BASE_URL": "https://u:hunter2@h/v1"}, {}, "no base URL", "without user"),
-            ({"OPENAI_BASE_URL": "https://h/v1?key=hunter2"}, {}, "no base URL", "without user"),
+            ({"OPENAI_BASE_URL": "localhost:8080"}, {}, "not a base URL", "https://HOST/v1"),
+            ({"OPENAI_BASE_URL": "http://h:99999"}, {}, "not a base URL", "https://HOST/v1"),
+            ({"OPENAI_BASE_URL": "http://h/v1/ä"}, {}, "not a base URL", "https://HOST/v1"),
+            ({"OPENAI_BASE_URL": "https://u:hunter2@h/v1"}, {}, "not a base URL", "without user"),
+            ({"OPENAI_BASE_URL": "https://h/v1?key=hunter2"}, {}, "not a base URL", "without user"),
             ({"OPENAI_API_KEY": "hunter2\nX-Evil: 1"}, {}, "the key has a character", "copy"),
             ({"OPENAI_API_KEY": "“hunter2”"}, {}, "the key has a character", "copy"))
         for environ, options, said, remedy in cases:

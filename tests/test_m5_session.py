@@ -413,8 +413,8 @@ class Refused(FolderTest):
                 ("sent", self.changed(call_, messages=99),
                  rf"s\.jsonl:{call_ + 1}: .*messages is 99"),
                 ("policy", self.changed(0, policy={"name": "no_such"}), r"no policy 'no_such'"),
-                ("format", self.changed(0, format=99), "no session of format 1"),
-                ("empty", [], "no session of format 1")):
+                ("format", self.changed(0, format=99), "not a session of format 1"),
+                ("empty", [], "not a session of format 1")):
             with self.subTest(what):
                 self.refused(records, says)
 

@@ -219,7 +219,7 @@ class TraceTest(unittest.TestCase):
         """By what is no beginning and no end, and by the gap in seq."""
         last = len(self.records) - 1
         for gone, says in (
-                (0, "1: trace: the first record is no run_start"),
+                (0, "1: trace: the first record is not a run_start"),
                 (5, "6: trace: seq 6 where 5 should stand"),
                 (last, f"{last}: trace: the run has no end: it was killed or goes on")):
             with self.subTest(gone):
@@ -298,10 +298,10 @@ class TranscriptTest(unittest.TestCase):
                          self.check(good + good[1:]))
         self.assertEqual(
             ["message 3: transcript: the call 'b' has no result",
-             "message 3: transcript: the arguments of 'b' are no JSON object"],
+             "message 3: transcript: the arguments of 'b' are not a JSON object"],
             self.check([*good, {"role": "assistant", "tool_calls": [bad]}]))
         self.assertEqual(
-            ["message 4: transcript: the arguments of 't' are no JSON object"],
+            ["message 4: transcript: the arguments of 't' are not a JSON object"],
             self.check([*good, {"role": "user", "content": "u"},
                         {"role": "assistant", "function_call": bad["function"]},
                         {"role": "function", "name": "t", "content": "r"}]))

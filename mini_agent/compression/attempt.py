@@ -2,7 +2,7 @@
 
 A window keeps these attempts until it has sent its request: if its process is killed in
 between, whoever resumes goes on after them (`descent.py`) as if nothing had been. What is
-left out: outcomes that are no news, which no record tells.
+left out: outcomes that are not news, which no record tells.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ class HistoryIndex:
 
 def _likeness(call: Call) -> Hashable:
     """The same for calls that are equal: the name, the keys, and all plain values; or what
-    was no object."""
+    was not an object."""
     return call["name"], call.get("invalid"), frozenset(
         (key, None if isinstance(value, (dict, list)) else value)
         for key, value in call["arguments"].items())

@@ -36,7 +36,7 @@ SHORT, OUT = "short", "out"
 class InputBudget:
     """Declarations may have `share` of the window; those in `always` are sent whole.
 
-    As a rung it proposes nothing: declarations are no messages (see `Inputs`).
+    As a rung it proposes nothing: declarations are not messages (see `Inputs`).
     """
 
     name: ClassVar[str] = "input_budget"

@@ -67,7 +67,7 @@ class ResultOffload:
                 yield at, size
 
     def _batches(self, view: View, scene: Scene) -> Iterator[range]:
-        """View ranges that are judged together; what in them is no result does not count."""
+        """View ranges that are judged together; what in them is not a result does not count."""
         if self.batch_scope == "view":
             yield range(len(view))
             return

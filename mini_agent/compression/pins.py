@@ -65,7 +65,7 @@ class Pins:
 
 
 def _stands(words: str, text: str) -> bool:
-    """Whether words stand in a text and are no part of longer ones: `port 80` does not stand
+    """Whether words stand in a text and are not part of longer ones: `port 80` does not stand
     in `port 8080`, nor `config/prod` in `config/prod.yaml`."""
     if words not in text:
         return False

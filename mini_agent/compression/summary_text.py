@@ -52,7 +52,7 @@ class SummaryText:
 
     @classmethod
     def of(cls, text: str, own: frozenset[str] = frozenset()) -> SummaryText:
-        """That of a text that is no part of a longer one."""
+        """That of a text that is not part of a longer one."""
         return cls("", own).become([((), text)])
 
     def become(self, parts: Sequence[tuple[Sequence[int], str]]) -> SummaryText:

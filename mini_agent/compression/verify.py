@@ -1,6 +1,6 @@
 """Milestone 3: is it a summary, and does it say anything that its originals do not?
 
-Refused is what is no summary: an empty text, or a tool call in place of one. Paths,
+Refused is what is not a summary: an empty text, or a tool call in place of one. Paths,
 identifiers, numbers and quoted strings of a text must occur in what it covers.
 What is left out: whether the sentences are true; a word that occurs may still be
 in the wrong role.

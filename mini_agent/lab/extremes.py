@@ -124,7 +124,7 @@ def lab_policy(name: str, recording: Recording) -> Policy:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """`UsageError` with close names where one of `names` is no policy."""
+    """`UsageError` with close names where one of `names` is not a policy."""
     known = [*policy_names(), *EXTREMES, *VARIANTS, *GRID]
     for name in names:
         if name.endswith(".json"):

@@ -2,7 +2,7 @@
 
 A window that its endpoint named, a strategy that failed, a retry, an undo, an end of a
 stage, a resume: who asks what a run did has to see these between its steps. What is left
-out: outcomes without gain, of which there are many and each is no news.
+out: outcomes without gain, of which there are many, none of them news.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def happened(records: Iterable[Record]) -> Iterator[tuple[int, int, str]]:
 
 
 def _words(event: str, payload: Payload) -> str:
-    """One record in words, "" for one that is told elsewhere or is no news."""
+    """One record in words, "" for one that is told elsewhere or is not news."""
     if event == "settings":
         return _settings(payload)
     if event == "compression_skipped" and payload.get("reason") == "breaker_open":

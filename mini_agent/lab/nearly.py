@@ -3,7 +3,7 @@
 Who asks `why` copies what a screen showed: it had wrapped the line, another document has
 the name in capitals, and `show` prints the arguments of a call as JSON. So what differs in
 capitals and blanks only is looked for, and what stands in the JSON of a call, or in the
-thinking that a provider has back, which is no text of the message. What is left out: words
+thinking that a provider has back, which is not a text of the message. What is left out: words
 that differ in a letter.
 """
 

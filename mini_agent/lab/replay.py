@@ -164,7 +164,7 @@ class Walk:
         gone = {id(entry): entry for entry in before.at(change.affected)}
         made = {id(entry): entry for _, entry in change.inserts}
         for old, new in ((self._made, gone), (self._gone, made)):
-            for key in old.keys() & new.keys():  # what came and went in one step is no news
+            for key in old.keys() & new.keys():  # what came and went in one step is not news
                 del old[key], new[key]
         self._gone |= gone
         self._made |= made

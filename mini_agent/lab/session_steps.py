@@ -62,7 +62,7 @@ def steps_at(path: str, options: ReplayOptions = ReplayOptions(),
 
 
 def unread_at(path: str) -> str:
-    """What of a log is no part of its history, and what could not be read, in words; "" for
+    """What of a log is not part of its history, and what could not be read, in words; "" for
     nothing."""
     path = str(find_trace(path))
     if is_trace(path):

@@ -74,7 +74,7 @@ def _read_share(path: str) -> Share:
         raise UsageError("the share cannot be read", place=path,
                          remedy="give what compare --shard has printed") from error
     if not _is_share(share):
-        raise UsageError("this is no share of a comparison", place=path,
+        raise UsageError("this is not a share of a comparison", place=path,
                          remedy="give what compare --shard has printed")
     if share.pop("sum", "") != _sum(share):
         raise UsageError("this share was changed after it was written", place=path,

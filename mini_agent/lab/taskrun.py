@@ -38,7 +38,7 @@ def run_in_copy(path: str, workspace: str = "", named: bool = True) -> list[LogS
     Without a workspace it is run in an empty folder, and without commands, as it is where
     it was not `named` but found in a folder; a note of the session counts these.
 
-    Raises `UsageError` for a broken task file or a workspace that is no folder.
+    Raises `UsageError` for a broken task file or a workspace that is not a folder.
     """
     task = load_task(Path(path))
     check_scripts(task)

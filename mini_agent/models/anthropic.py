@@ -175,7 +175,7 @@ class _Assembly:
             raise ValueError(f"block {index} begins twice")
         self._blocks[index] = dict(block)
         self._pieces[index] = {key: [block[key]] for key in DELTAS.values() if block.get(key)}
-        return joined(self._pieces[index].get("text", ()))  # what is no text fails here
+        return joined(self._pieces[index].get("text", ()))  # what is not a text fails here
 
     def _delta(self, index: int, delta: dict[str, Any]) -> str:
         pieces, key = self._pieces[index], DELTAS.get(delta["type"])

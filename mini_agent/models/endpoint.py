@@ -47,13 +47,13 @@ def hide_keys(text: str) -> str:
 def check_url(url: str, name: str, suffixes: tuple[str, ...]) -> str:
     """The base URL without the last of `suffixes` that it ends with, if any.
 
-    Raises `UsageError` for what is no http(s) URL, or carries a password or a query:
+    Raises `UsageError` for what is not an http(s) URL, or carries a password or a query:
     neither belongs there, and neither may be shown.
     """
     match = _BASE.fullmatch(url.strip())
     if match is None or not url.isascii() or int(match["port"] or 0) > 65_535:
         shown = "" if re.search(r"[@?]", url) else f": {url.strip()[:80]!r}"
-        raise UsageError(f"this is no base URL{shown}", place=name,
+        raise UsageError(f"this is not a base URL{shown}", place=name,
                          remedy="write it like https://HOST/v1, without user, query or blanks")
     path = (match["path"] or "").rstrip("/")
     for suffix in suffixes:

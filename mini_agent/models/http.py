@@ -51,7 +51,7 @@ class RequestLimits:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer that is no error: its media type, and its raw lines.
+    """An answer that is not an error: its media type, and its raw lines.
 
     Taking a line may raise `EndpointError`.
     """
@@ -161,7 +161,7 @@ class Http:
             return None
         if error.status == "unreachable" and not self._reached:
             return None
-        if error.wait:  # at once (0, a date that has passed) is no wait that could grow
+        if error.wait:  # at once (0, a date that has passed) is not a wait that could grow
             asked = error.wait * (1 + self._chance() / 10)  # never earlier than asked
             return round(asked, 3) if error.wait <= self.limits.longest_wait else None
         wait: float = min(self.limits.longest_wait, self.limits.first_wait * 2 ** (attempt - 1))

@@ -209,10 +209,10 @@ class LiveModel:
         try:
             value = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise broken(self.http.endpoint, "a part of the answer is no JSON "
+            raise broken(self.http.endpoint, "a part of the answer is not JSON "
                          f"({number_of(len(text), 'character')})") from error
         if not isinstance(value, dict):
-            raise broken(self.http.endpoint, "a part of the answer is no JSON object")
+            raise broken(self.http.endpoint, "a part of the answer is not a JSON object")
         if value.get("error"):
             raise refusal_inside(self.http.endpoint, value)
         return value

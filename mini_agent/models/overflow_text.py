@@ -116,5 +116,5 @@ def overflow(text: str) -> Overflow | None:
 
 
 def _number(digits: str | None) -> int | None:
-    """`digits` as an integer; None for no number, and for 0, which is no size."""
+    """`digits` as an integer; None for no number, and for 0, which is not a size."""
     return int(re.sub("[,_]", "", digits)[:18]) or None if digits else None

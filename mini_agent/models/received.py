@@ -40,7 +40,7 @@ def _parsed(text: str) -> Any:
 
 
 def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def without_doubles(calls: Sequence[Call]) -> tuple[Call, ...]:

@@ -79,7 +79,7 @@ def main(attached: bool) -> int:
     """Read the request, run it, say how it ended. `attached`: leave with the parent."""
     line = sys.stdin.buffer.readline()
     answer = os.dup(1)
-    os.dup2(2, 1)  # a print in here is no result
+    os.dup2(2, 1)  # a print in here is not a result
     if attached:
         leave_with_parent(0)
     ending = run_request(read_request(line))
@@ -93,7 +93,7 @@ def read_request(line: bytes) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise UsageError("the request is no JSON", place="standard input", value=len(line),
+        raise UsageError("the request is not JSON", place="standard input", value=len(line),
                          remedy="this command is for mini-agent itself") from error
     if wrong := first_fault(SCHEMA, value, Texts()):
         raise UsageError(wrong, place="standard input",

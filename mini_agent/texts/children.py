@@ -79,7 +79,7 @@ CHILDREN: dict[str, tuple[str, str]] = {
     # subagents/endings.py
     "child_no_result": ("no result after {seconds} s", "{seconds} 秒后仍无结果"),
     "child_flood": ("its output had no end, and it was ended", "输出无休止,已被终止"),
-    "child_no_json": ("its result is no JSON ({size:byte})", "结果不是 JSON({size} 字节)"),
+    "child_no_json": ("its result is not JSON ({size:byte})", "结果不是 JSON({size} 字节)"),
     "child_no_sense": ("its result makes no sense: {fault}", "结果无法理解: {fault}"),
     "child_no_report": ("it finished without a report", "已结束但没有回报"),
     "child_silent": ("it closed its output without a result", "关闭了输出而没有结果"),

@@ -44,7 +44,7 @@ TOOLS: dict[str, tuple[str, str]] = {
     "unknown_tool": ("there is no tool {name}{hint}; the tools are: {names}",
                      "没有名为 {name} 的工具{hint};可用的工具: {names}"),
     "did_you_mean": (" (did you mean {names}?)", " (是否想用 {names}?)"),
-    "invalid_json": ("the arguments are no JSON object: {fault}", "参数不是 JSON 对象: {fault}"),
+    "invalid_json": ("the arguments are not a JSON object: {fault}", "参数不是 JSON 对象: {fault}"),
     "json_type": ("it is {found}", "类型是 {found}"),
     "json_string": ("it is an object inside a string", "是放在字符串里的对象"),
     "fault_missing": ("{place} is missing", "缺少 {place}"),

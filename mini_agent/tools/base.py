@@ -176,7 +176,7 @@ class ToolBox:
 
 
 def _json_fault(raw: str, texts: Texts) -> str:
-    """What is wrong with arguments that are no JSON object, with the position."""
+    """What is wrong with arguments that are not a JSON object, with the position."""
     try:
         value = json.loads(raw)
     except json.JSONDecodeError as error:

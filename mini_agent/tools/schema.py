@@ -111,7 +111,7 @@ def _object_faults(schema: Mapping[str, Any], value: Mapping[str, Any], texts: T
 
 
 def json_type(value: Any) -> str:
-    """The JSON type of a value. A bool is no integer."""
+    """The JSON type of a value. A bool is not an integer."""
     if value is None:
         return "null"
     if isinstance(value, bool):

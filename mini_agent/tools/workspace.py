@@ -49,7 +49,7 @@ class Tree:
 
 @dataclass(frozen=True)
 class Workspace:
-    """The folder `root`. Raises `UsageError` where it is no folder."""
+    """The folder `root`. Raises `UsageError` where it is not a folder."""
 
     root: Path
     texts: Texts = field(default=Texts())

@@ -120,7 +120,7 @@ def _mark(value: float | None, values: Sequence[float], more_is_better: bool) ->
         return ""
     best, worst = (max, min) if more_is_better else (min, max)
     if sum(other == value for other in values) * 2 > len(values):
-        return ""  # what most share is no distinction
+        return ""  # what most share is not a distinction
     return "best" if value == best(values) else "worst" if value == worst(values) else ""
 
 

@@ -2,8 +2,8 @@
 
 A document is one JSON value or lines of them. What can be wrong with a line and
 does not stop the rest: two objects on it, garbage after them, a cut end, bytes
-that are no UTF-8 (U+FFFD in their place), nesting beyond `strict_json.DEEPEST`, a number with
-thousands of digits. NaN, Infinity and 1e999 are no JSON and become their own text,
+that are not UTF-8 (U+FFFD in their place), nesting beyond `strict_json.DEEPEST`, a number with
+thousands of digits. NaN, Infinity and 1e999 are not JSON and become their own text,
 so that they cannot get into a trace. Nothing of a line is kept after its turn.
 """
 
@@ -64,7 +64,7 @@ class Document:
         self.name = self.place = name
         self.size = len(data)
         self.unreadable: list[Unreadable] = []
-        self.bad_lines: list[int] = []  # that have bytes which are no UTF-8
+        self.bad_lines: list[int] = []  # that have bytes which are not UTF-8
         self._wrong = ""
         self._data = data.removeprefix(_BOM)
 
@@ -173,7 +173,7 @@ class Document:
 
 
 def _is_bad(raw: bytes) -> bool:
-    """Whether there are bytes that are no UTF-8."""
+    """Whether there are bytes that are not UTF-8."""
     return not raw.isascii() and _text(raw).count("\ufffd") > raw.count(_REPLACED)
 
 
