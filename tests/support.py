@@ -15,7 +15,7 @@ import tempfile
 import time
 import unittest
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -151,3 +151,9 @@ def scripted(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     finally:
         sys.argv, sys.path[:], sys.excepthook = before
     return subprocess.CompletedProcess(words, status or 0, out.getvalue(), err.getvalue())
+
+
+def answered(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """What `mini_agent` gives, of a command that runs in this process."""
+    with chdir(ROOT):
+        return subprocess.CompletedProcess(arguments, *called(*arguments))

@@ -16,7 +16,7 @@ from mini_agent.compression.policies import (
     NO_SETTINGS, STRATEGIES, Policy, find_policy, make_policy)
 from mini_agent.governance import recorded
 from mini_agent.trace import read_trace
-from tests.support import ROOT, SCRIPTS, FolderTest, called, mini_agent
+from tests.support import ROOT, SCRIPTS, FolderTest, answered, called, mini_agent
 
 DONE = {"content": "done"}
 
@@ -35,16 +35,16 @@ class RunTest(FolderTest):
         for reply, reason in (({"inject": "error"}, "model_error"),
                               ({"tool_calls": [{"name": "list_files"}]}, "script_exhausted")):
             with self.subTest(reason):
-                done = mini_agent("run", str(self.write_task(replies=[reply])), "--workspace",
-                                  str(self.folder))
+                done = answered("run", str(self.write_task(replies=[reply])), "--workspace",
+                                str(self.folder))
                 self.assertEqual((1, ""), (done.returncode, done.stdout))
                 self.assertTrue(done.stderr.startswith(f"mini-agent: {reason}: "), done.stderr)
                 self.assertEqual(1, done.stderr.count("\n"))
 
     def test_json_gives_the_outcome_as_an_object(self) -> None:
         """--json prints reason, text and detail."""
-        done = mini_agent("run", str(self.write_task(replies=[DONE])), "--json", "--workspace",
-                          str(self.folder))
+        done = answered("run", str(self.write_task(replies=[DONE])), "--json", "--workspace",
+                        str(self.folder))
         self.assertEqual({"reason": "final_answer", "text": "done", "detail": ""},
                          json.loads(done.stdout))
 
@@ -52,7 +52,7 @@ class RunTest(FolderTest):
         """--window and --policy stand in run_start in place of the task's own."""
         trace = self.folder / "t.jsonl"
         task = self.write_task(replies=[DONE], threshold=5000)
-        mini_agent("run", str(task), "--workspace", str(self.folder), "--trace", str(trace),
+        answered("run", str(task), "--workspace", str(self.folder), "--trace", str(trace),
                    "--window", "700", "--policy", "clip")
         start = next(read_trace(trace).events("run_start"))
         self.assertEqual({"name": "clip", "window": 700}, start["policy"])
@@ -190,7 +190,7 @@ class BadInputTest(FolderTest):
     def test_a_mistyped_command_is_shown_those_that_can_be_typed(self):
         """What a session starts for itself is not among them."""
         for word, told in (("comparee", "did you mean compare?"), ("chlid", "--help lists them")):
-            done = mini_agent(word, "workspace/sessions")
+            done = answered(word, "workspace/sessions")
             self.assertEqual(2, done.returncode)
             self.assertIn(told, done.stderr)
             self.assertNotIn("child", done.stderr)
@@ -221,7 +221,7 @@ class BadInputTest(FolderTest):
     def test_wrong_use_of_the_command_itself(self) -> None:
         """No command, an unknown one, an option without its value: status 2."""
         for arguments in ((), ("fly",), ("run",), ("run", "x", "--window", "many")):
-            self.assertEqual(2, mini_agent(*arguments).returncode)
+            self.assertEqual(2, answered(*arguments).returncode)
 
 
 class ShowTest(FolderTest):
@@ -240,7 +240,7 @@ class ShowTest(FolderTest):
         whole = (ROOT / "traces" / "reference" / "m3-trace.jsonl").read_bytes()
         cut = self.folder / "cut.jsonl"
         cut.write_bytes(whole[:-40])
-        done = mini_agent("show", str(cut))
+        done = answered("show", str(cut))
         self.assertEqual(0, done.returncode)
         self.assertIn("the last line is cut off", done.stderr)
 
@@ -250,17 +250,17 @@ class ShowTest(FolderTest):
         first, *_ = (ROOT / "traces" / "reference" / "m3-trace.jsonl").read_text(
             encoding="utf-8").splitlines(keepends=True)
         broken.write_text(first + '{"type": "nothing"}\n{}\n', encoding="utf-8")
-        done = mini_agent("show", str(broken))
+        done = answered("show", str(broken))
         self.assertEqual(1, done.returncode)
         self.assertRegex(done.stderr, r"broken\.jsonl:2: not a record")
 
     def test_tokens_gives_a_row_a_file_and_a_column_an_estimator(self) -> None:
         """The notes of milestone 3 have 4,100 tokens by the published formula."""
-        done = mini_agent("tokens", "--json", "workspace/m3/long_notes.txt")
+        done = answered("tokens", "--json", "workspace/m3/long_notes.txt")
         row, = json.loads(done.stdout)
         self.assertEqual((16400, 4100, 4100, 5467),
                          (row["characters"], row["published"], row["chars4"], row["chars3"]))
-        table = mini_agent("tokens", "workspace/m3/long_notes.txt", "README.md").stdout
+        table = answered("tokens", "workspace/m3/long_notes.txt", "README.md").stdout
         self.assertEqual(3, len(table.splitlines()))
         self.assertLessEqual(max(map(len, table.splitlines())), 110)
 
@@ -290,7 +290,7 @@ class PoliciesTest(FolderTest):
 
     def test_each_policy_is_a_row_with_what_it_is_for(self) -> None:
         """In the order of the catalogue."""
-        done = mini_agent("policies")
+        done = answered("policies")
         self.assertEqual([policy["name"] for policy in POLICIES],
                          re.findall(r"^\S+", done.stdout, re.M))
         self.assertEqual(" ".join(f"{policy['name']} {policy['about']}" for policy in POLICIES),
@@ -326,7 +326,7 @@ class PoliciesTest(FolderTest):
 
     def test_one_policy_is_told_of_in_words(self) -> None:
         """What it does, where it comes from, which laws it breaks, its trigger and its rungs."""
-        told = mini_agent("policies", "naive").stdout.splitlines()
+        told = answered("policies", "naive").stdout.splitlines()
         self.assertEqual(told[0], "naive: drops the oldest messages until it fits, the task first; "
                          "tears calls from results")
         self.assertEqual(told[2:5], ["from      the first idea of everybody",
@@ -345,8 +345,8 @@ class PoliciesTest(FolderTest):
         _, told, _ = called("policies", path)
         self.assertTrue(told.startswith("mine: clips early\n"))
         trace = self.folder / "trace.jsonl"
-        done = mini_agent("run", str(SCRIPTS / "m3_task.json"), "--workspace",
-                          str(copytree(ROOT / "workspace" / "m3", self.folder / "m3")),
+        done = answered("run", str(SCRIPTS / "m3_task.json"), "--workspace",
+                        str(copytree(ROOT / "workspace" / "m3", self.folder / "m3")),
                           "--policy", str(path), "--window", "6000", "--trace", str(trace))
         self.assertEqual(done.returncode, 0, done.stderr)
         start = next(read_trace(trace).events("run_start"))
@@ -404,7 +404,7 @@ class PoliciesTest(FolderTest):
 
     def test_a_wrong_name_is_refused_with_close_ones(self) -> None:
         """One line, status 2."""
-        done = mini_agent("policies", "clip_error")
+        done = answered("policies", "clip_error")
         self.assertEqual((2, "", 1), (done.returncode, done.stdout, done.stderr.count("\n")))
         self.assertIn("clip_errors", done.stderr)
 

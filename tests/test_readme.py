@@ -43,7 +43,7 @@ from mini_agent.trace import EVENTS, read_trace
 from tests.fake_server import FakeServer, plain
 from tests.fuzz import HISTORIES, names
 from tests.sources import modules, nodes_of, tree_of
-from tests.support import ROOT, FolderTest, command
+from tests.support import ROOT, FolderTest, command, scripted
 from tests.test_m3_estimate import ESTIMATOR_OF, errors, samples
 from tests.test_m3_session import EDITED, PUBLISHED, COMPRESSIONS, SUMMARY
 
@@ -151,7 +151,7 @@ class ReadmeTest(unittest.TestCase):
     def test_the_rows_shown_are_rows_of_the_program(self) -> None:
         """The table's lines stand to the letter in what `make run-m3` prints."""
         shown = re.search(r"rows 7 to 10 of make run-m3 -->\n```\n(.*?)```", README, re.S)[1]
-        printed = command("scripts/drive_m3.py", "--traces", self.enterContext(_folder())).stdout
+        printed = scripted("drive_m3", "--traces", self.enterContext(_folder())).stdout
         for line in shown.splitlines():
             self.assertIn(line + "\n", printed)
 
