@@ -33,8 +33,8 @@ class Compression:
 class Row:
     """One step: tokens and messages before governance and as sent, and its compressions.
 
-    Both sizes have all that goes with a request: a compression's are of messages alone, so
-    what the request had besides (tool declarations) is added to what was there before it.
+    Both sizes have all that goes with a request, tool declarations too. Before governance it
+    was larger by what the compressions have gained; one that was taken back has gained nothing.
     All are estimates; what an endpoint counts may be more (`compression/drift.py`).
     A step that ended in an overflow was not sent: 0 tokens, 0 messages.
     """
@@ -56,12 +56,17 @@ def rows(records: Iterable[Record]) -> list[Row]:
     """
     made: dict[int, Row] = {}
     compressions: list[Compression] = []
+    undone: set[int] = set()
     for record in records:
         try:
             if record.get("event") == "context_compression":
                 compressions.append(_compression(record))
+            elif record.get("event") == "undo":
+                undone.add(record["payload"]["seq"])
             elif record.get("event") in ("model_call", "context_overflow"):
-                row = _row(record, compressions, made.get(record["payload"]["step"]))
+                earlier = made.get(record["payload"]["step"])
+                row = _row(record, (*(earlier.compressions if earlier else ()), *compressions),
+                           undone)
                 made[row.step] = row
                 compressions = []
         except (KeyError, TypeError, ValueError) as error:
@@ -71,18 +76,15 @@ def rows(records: Iterable[Record]) -> list[Row]:
     return list(made.values())
 
 
-def _row(record: Record, compressions: list[Compression], earlier: Row | None) -> Row:
+def _row(record: Record, compressions: tuple[Compression, ...], undone: set[int]) -> Row:
     payload = record["payload"]
     is_sent = record["event"] == "model_call"
     size = int(payload.get("estimated", payload.get("tokens", 0)))
-    count = int(payload.get("messages", 0))
-    every = (*(earlier.compressions if earlier else ()), *compressions)
-    before, before_messages = size, count
-    if every:
-        before = every[0].before + max(0, size - every[-1].after)
-        before_messages = every[0].before_messages
-    return Row(int(payload["step"]), before, before_messages, size if is_sent else 0,
-               count if is_sent else 0, every)
+    count = int(payload.get("messages", compressions[-1].after_messages if compressions else 0))
+    stand = [change for change in compressions if change.seq not in undone]
+    return Row(int(payload["step"]), size + sum(one.before - one.after for one in stand),
+               count + sum(one.before_messages - one.after_messages for one in stand),
+               size if is_sent else 0, count if is_sent else 0, compressions)
 
 
 def _compression(record: Record) -> Compression:

@@ -14,7 +14,8 @@ from mini_agent.lab.convert import records_of
 from mini_agent.lab.session_steps import steps_at
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.show import show_step, show_trace
-from mini_agent.lab.why import explain, why_lines
+from mini_agent.lab.why import explain
+from mini_agent.lab.whywords import why_lines
 from mini_agent.trace import line, read_trace
 from tests.sessions import Counter, Speaker, taken_up
 

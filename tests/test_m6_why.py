@@ -13,7 +13,8 @@ from mini_agent.lab.session_steps import steps_at
 from mini_agent.lab.sessions import left_out, open_sessions
 from mini_agent.lab.show import show_trace
 from mini_agent.lab.steps import TraceStep, views
-from mini_agent.lab.why import explain, why_lines
+from mini_agent.lab.why import explain
+from mini_agent.lab.whywords import why_lines
 from mini_agent.messages import assistant, call, tool_result, user
 from mini_agent.rhythm import Row, rows
 from mini_agent.texts import Texts
@@ -239,6 +240,37 @@ class WhyTest(unittest.TestCase):
         seen, = explain("a.txt", [TraceStep(0, 2, arrived[:2], [made])], history)["seen"]
         self.assertEqual("made", seen["form"])  # nobody has said it
 
+    def test_what_only_a_summary_still_has_is_not_said_to_be_verbatim(self):
+        """Of an old message and of a new one, the new one alone stands there as it was."""
+        history = [user("go"), user("the fact"), assistant("on"), user("again the fact")]
+        arrived = [Entry(message, 3, (at,), "verbatim") for at, message in enumerate(history)]
+        made = {"seq": 7, "payload": {
+            "step": 1, "strategy": "s", "trigger": "threshold", "before_tokens": 9,
+            "after_tokens": 5, "affected_indexes": [1], "entries": [
+                {"at": 1, "message": user("so far: the fact"), "tokens": 1, "stands_for": [1],
+                 "how": "summary"}]}}
+        found = explain("the fact", [
+            TraceStep(0, 2, arrived[:2], []), TraceStep(1, 3, arrived[2:3], [made]),
+            TraceStep(2, 4, arrived[3:], [])], history)
+        self.assertEqual([("verbatim", [1]), ("summary", [1]), ("verbatim", [3])],
+                         [(seen["form"], seen["messages"]) for seen in found["seen"]])
+
+    def test_a_message_in_a_span_whose_every_message_can_be_read_again_is_not_lost(self):
+        """A digest names its first and last message; the handles of others it names beside."""
+        history = [user("go"), user("one fact"), user("other fact"), assistant("on")]
+        arrived = [Entry(message, 3, (at,), "verbatim") for at, message in enumerate(history)]
+        made = {"seq": 7, "payload": {
+            "step": 1, "strategy": "s", "trigger": "threshold", "before_tokens": 9,
+            "after_tokens": 5, "affected_indexes": [1, 2], "entries": [{
+                "at": 1, "message": user(Texts()(
+                    "digest_header", count=2, first=0, last=3,
+                    way_back=Texts()("way_back_any_tool")) + "\n[#2 user]"),
+                "tokens": 1, "stands_for": [1, 2], "how": "summary"}]}}
+        for text, ways in (("one fact", ([], [1])), ("other fact", ([2], [])),
+                           ("fact", ([2], [1]))):
+            now = explain(text, [TraceStep(0, 4, arrived, [made])], history)["now"]
+            self.assertEqual(ways, (now["handles"], now["spans"]))
+
     def test_what_took_a_handle_away_is_named(self):
         """The text was gone before: clipped, and the placeholder then summed up."""
         history = [user("go"), assistant("", [call("a", "read", {})]),
@@ -425,19 +457,20 @@ class ShowTest(unittest.TestCase):
             records.append({"type": "event", "event": event, "payload": payload,
                             "seq": len(records)})
 
-        def smaller(step, before, after):
-            told("context_compression", step=step, strategy="s", before_messages=9,
-                 after_messages=8, before_tokens=before, after_tokens=after, affected_indexes=[1])
+        def smaller(step, before, after, messages=9):
+            told("context_compression", step=step, strategy="s", before_messages=messages,
+                 after_messages=messages - 1, before_tokens=before, after_tokens=after,
+                 affected_indexes=[1])
         records = []
         told("run_start", task="t", policy={"name": "clip"})
         told("model_call", step=0, messages=3)
         smaller(1, 100, 80)
         told("model_call", step=1, messages=8, tokens=85)
-        smaller(1, 80, 60)
-        told("model_call", step=1, messages=8, tokens=65)
+        smaller(1, 80, 60, 8)
+        told("model_call", step=1, messages=7, tokens=65)
         told("context_overflow", step=2, messages=9, tokens=99, hard=90)
         self.assertEqual(["before      sent        what happened", "(3)         (3)",
-                          "105 (9)     65 (8)      2: s [1]", "                        4: s [1]",
+                          "105 (9)     65 (7)      2: s [1]", "                        4: s [1]",
                           "99 (9)      0 (0)       6: nothing more can be moved: 99 tokens, over "
                           "90"], [row[6:] for row in show_trace(Trace(records), "t")][1:])
         self.assertEqual([Row(2, 99, 9, 0, 0, ())], rows(records)[2:])
@@ -595,6 +628,38 @@ class ShowTest(unittest.TestCase):
         self.assertIn("there is no message 4; messages are 0 to 3\n",
                       mini_agent("show", path, "--message", "4")[2])
 
+    def test_what_was_taken_back_has_made_nothing_smaller(self):
+        """Compressed by hand and undone; compressed by hand before something was said."""
+        records = [{"type": "event", "event": event, "payload": payload, "seq": seq}
+                   for seq, (event, payload) in enumerate([
+                       *[(name, {"step": 0, "strategy": "s", "before_messages": 5, "seq": 0,
+                                 "after_messages": 3, "before_tokens": 90, "after_tokens": 60,
+                                 "affected_indexes": [1]}) for name in (
+                                     "context_compression", "undo")],
+                       ("model_call", {"step": 0, "messages": 6, "tokens": 100}),
+                       ("context_compression", {
+                           "step": 1, "strategy": "s", "before_messages": 6, "after_messages": 4,
+                           "before_tokens": 100, "after_tokens": 70, "affected_indexes": [1]}),
+                       ("context_compression", {
+                           "step": 1, "strategy": "s", "before_messages": 5, "after_messages": 3,
+                           "before_tokens": 80, "after_tokens": 50, "affected_indexes": [1]}),
+                       ("model_call", {"step": 1, "messages": 3, "tokens": 55})])]
+        self.assertEqual([(100, 6, 100, 6, 1), (115, 7, 55, 3, 2)], [
+            (row.before, row.before_messages, row.sent, row.messages, len(row.compressions))
+            for row in rows(records)])
+
+    def test_large_sizes_keep_apart_from_what_happened(self):
+        """Six digits and three; the columns are made for less."""
+        records = []
+        tracer = Tracer(records.append)
+        tracer.event("run_start", format=1, task="t")
+        tracer.event("model_call", step=0, messages=1234, tokens=150_696)
+        tracer.event("resume", step=0)
+        trace = self.enterContext(tempfile.TemporaryDirectory()) + "/t.jsonl"
+        Path(trace).write_text("".join(map(line, records)), encoding="utf-8")
+        self.assertEqual("   0  150696 (1234)  150696 (1234)  2: resumed",
+                         mini_agent("show", trace)[1].splitlines()[2])
+
     def test_a_step_that_is_not_there_is_one_line(self):
         """With the steps that are."""
         status, out, err = mini_agent("show", REFERENCE, "--step", "99")
@@ -625,7 +690,8 @@ class WordsTest(unittest.TestCase):
     def found(self, entered=(), seen=(), nearly=(), host=(), **now):
         """A finding; what is not named is as if nothing were known of it."""
         return {"entered": list(entered), "seen": list(seen), "nearly": list(nearly),
-                "host": list(host), "now": {"form": "", "handles": [], "log": [], **now}}
+                "host": list(host),
+                "now": {"form": "", "handles": [], "spans": [], "log": [], **now}}
 
     def place(self, index, **more):
         """A message that has the text."""
@@ -652,6 +718,29 @@ class WordsTest(unittest.TestCase):
             self.assertEqual(f"step 2         {seen}", told[-2])
             self.assertEqual(nearly, list(why_lines(self.found(nearly=near[:count])))[6:])
 
+    def test_steps_that_differ_in_messages_that_are_not_named_are_one_line(self):
+        """Only more of them, and no record that did it; what is JSON has each."""
+        cause = {"seq": 7, "step": 6, "strategy": "s", "trigger": "threshold", "before_tokens": 9,
+                 "after_tokens": 5}
+        seen = [{**self.sight("verbatim", range(count)), **more, "first": at, "last": at}
+                for at, (count, more) in enumerate((
+                    (4, {}), (5, {}), (6, {}), (7, {}), (8, {"cause": cause}), (9, {}),
+                    (9, {"form": "shortened"})), 1)]
+        told = list(why_lines(self.found([self.place(0)], seen, form="verbatim", log=[0])))[1:-1]
+        named = "verbatim in #0, #1, #2, #3, #4"
+        self.assertEqual([
+            "step 1         verbatim in #0, #1, #2, #3", f"step 2-4       {named} and 2 more",
+            f"step 5-6       {named} and 4 more: s (seq 7, threshold, 9 -> 5 tokens)",
+            f"step 7         in a shortened {named[12:]} and 4 more"], told)
+
+    def test_what_was_said_again_behind_a_compression_of_the_recorded_agent_is_told(self):
+        """It had that; of what it had before, nobody knows."""
+        for steps, told in (((1, 3), "not have had this"), ((1, 3, 4, 6),
+                            "not have had this, until it was said again: step 4")):
+            entered = [self.place(at, first_seen=step) for at, step in enumerate(steps)]
+            last = list(why_lines(self.found(entered, [self.sight("verbatim")], host=[2, 3])))[-1]
+            self.assertTrue(last.endswith(told), last)
+
     def test_how_each_was_first_sent_is_told(self):
         """With the text, already without it, or never."""
         for more, says in (
@@ -676,11 +765,14 @@ class WordsTest(unittest.TestCase):
                  "the model can see it; message #3 of the log has it"),
                 ({"form": "summary", "handles": [2, 3], "log": [2, 3]}, "the model can see it; "
                  "read_result(handle=3, start=7) gives it back; message #3 of the log has it"),
+                ({"form": "gone", "spans": [2], "log": [2]}, "read_result(handle=2, start=5) gives "
+                 "it back, though the window names only the span of its message; message #2 of "
+                 "the log has it"),
                 ({"form": "gone", "log": [3]},
                  "the window shows no handle of it; message #3 of the log has it"),
                 ({"form": "made"}, "the model can see it; no message has it")):
             entered = [self.place(index, part={"start": 2 * index + 1})
-                       for index in now.get("handles", [])]
+                       for index in [*now.get("handles", []), *now.get("spans", [])]]
             told = list(why_lines(self.found(entered, [self.sight("verbatim", sent=False)],
                                              host=[4, 6], **now)))[len(entered) or 1:]
             self.assertEqual(["since then     verbatim in #3", f"now       {words}",

@@ -19,7 +19,8 @@ from mini_agent.hostile import escaped
 from mini_agent.lab.check import check_file
 from mini_agent.lab.session_steps import steps_at
 from mini_agent.lab.show import show_step, show_trace
-from mini_agent.lab.why import explain, why_lines
+from mini_agent.lab.why import explain
+from mini_agent.lab.whywords import why_lines
 from mini_agent.runner import run_task
 from mini_agent.strict_json import DEEPEST, loads
 from mini_agent.tasks import load_task

@@ -16,6 +16,7 @@ from ..columns import number_of
 from ..hostile import one_line
 from ..trace import Record
 
+HOST = "the recorded agent compressed its own context: from here on it sent less than this"
 DETAIL = 120  # characters of what a record says beside
 Payload = Mapping[str, Any]
 
@@ -52,7 +53,7 @@ def _words(event: str, payload: Payload) -> str:
         "undo": f"undo of {payload.get('seq')}",
         "stage": f"the stage {payload.get('name')} ends",
         "resume": "resumed", "interrupted": "interrupted",
-        "host_compression": "the recorded agent compressed its own context",
+        "host_compression": HOST,
     }.get(event, ""))
 
 

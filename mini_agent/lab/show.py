@@ -19,7 +19,7 @@ from ..hostile import escaped
 from ..messages import Message, arguments_text, calls_of
 from ..rhythm import number_ranges, rows
 from ..trace import Trace
-from .happened import happened
+from .happened import HOST, happened
 from .session_steps import ReplayOptions, steps_at
 from .steps import TraceStep, views
 
@@ -45,7 +45,7 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
                    for change in row.compressions]
         news = [one for one in news if one[0] > row.step]
         before, sent = _size(row.before, row.before_messages), _size(row.sent, row.messages)
-        yield from _row(f"{row.step:>4}  {before:<12}{sent:<12}",
+        yield from _row(f"{row.step:>4}  {before}{sent}",
                         [f"{seq}: {words}" for seq, words in sorted(so_far)])
         for end in children:
             if end.get("step") == row.step:
@@ -57,8 +57,9 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
 
 
 def _size(tokens: int, messages: int) -> str:
-    """Tokens and messages of a request; messages alone where nobody counted the tokens."""
-    return f"{tokens} ({messages})" if tokens or not messages else f"({messages})"
+    """Tokens and messages of a request; messages alone where nobody counted the tokens. A large
+    one is wider than its column, and keeps apart all the same."""
+    return f"{f'{tokens} ({messages})' if tokens or not messages else f'({messages})':<10}  "
 
 
 def _child_line(end: Mapping[str, Any], place: str) -> str:
@@ -84,11 +85,10 @@ def show_steps(path: str, options: ReplayOptions) -> Iterator[str]:
         for taken, view in views(steps):
             told = [_told(record["payload"]) for record in taken.changes]
             if taken.host:
-                told.insert(0, "the recorded agent compressed its own context")
+                told.insert(0, HOST)
             if window is not None and view.tokens > window:
                 told.append("over the window: it would not have been answered")
-            sent = f"{view.tokens} ({len(view)})"
-            yield from _row(f"{taken.step:>4}  {sent:<12}", told)
+            yield from _row(f"{taken.step:>4}  {_size(view.tokens, len(view))}", told)
 
 
 def show_step(path: str, step: int | None, diff: bool,

@@ -131,7 +131,8 @@ def _why(options: argparse.Namespace) -> int:
     from ..hostile import escaped
     from ..subagents.traces import find_trace
     from .session_steps import is_trace, steps_at, unread_at
-    from .why import explain, part_said, why_lines
+    from .why import explain
+    from .whywords import part_said, why_lines
 
     if not options.text:
         raise UsageError("an empty text is everywhere", place="TEXT",

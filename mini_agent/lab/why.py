@@ -2,30 +2,26 @@
 
 Of one text: when it entered and from where, at which steps the model could see it and
 in what form, which record took it away, and how it can be had now. What is left out:
-finding the session and its steps (`session_steps.py`, `steps.py`).
+finding the session and its steps (`session_steps.py`, `steps.py`), and the words (`whywords.py`).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..actions import call_of
-from ..columns import number_of
 from ..compression.tools import part_with
 from ..compression.view import View, apply, from_payload
 from ..held import handles
-from ..hostile import one_line
 from ..messages import Message, arguments_text, text_of
 from ..trace import Record
 from .facts import state_of
 from .nearly import nearly_said
 from .steps import TraceStep
-from .whyform import Cause, Explanation, FirstSeen, Now, Occurrence, Origin, Period, WayBack
+from .whyform import Cause, Occurrence, Explanation, FirstSeen, Origin, WayBack
 
-SHOWN = 5  # messages that are named one by one
-ARGUMENT_CHARS = 120  # of the arguments of a call; --json has all of them
+EACH = "read_result(handle=N)"  # in a text that stands for many: each of them can be read again
 
 
 @dataclass
@@ -96,7 +92,8 @@ def _look(text: str, view: View, holders: set[int], step: int, cause: Record | N
         form = "shortened"
     elif form == "summary" and hows == {"attached"}:
         form = "attached"
-    at = sorted(index for entry in entries for index in entry.stands_for if index in holders)
+    at = sorted(index for entry in entries for index in entry.stands_for
+                if index in holders and (entry.how == form or form not in hows))
     return Sighting(step, step, form, at, cause)
 
 
@@ -148,81 +145,9 @@ def _cause(record: Record | None) -> Cause | None:
 
 
 def _way_back(holders: Sequence[int], view: View) -> WayBack:
-    """`handles`: those that the newest view shows of messages that have the text."""
-    shown = sorted({index for entry in view.entries for index in handles(entry)
-                    if index in set(holders)})
-    return {"handles": shown, "log": list(holders)}
-
-
-def why_lines(found: Explanation) -> Iterator[str]:
-    """An explanation in words, one line per fact."""
-    yield from _entered(found["entered"]) if found["entered"] else _never_said(found)
-    for sight in found["seen"]:
-        steps = f"{sight['first']}" if sight["first"] == sight["last"] else (
-            f"{sight['first']}-{sight['last']}")
-        when = f"step {steps:10}" if sight["sent"] else f"{'since then':15}"
-        yield f"{when}{_form(sight)}{_because(sight['cause'])}"
-    if found["entered"] or found["seen"]:
-        yield f"now       {_now(found['now'], found['entered'])}"
-    if found["seen"] and found["host"]:
-        steps = ", ".join(map(str, found["host"]))
-        yield (f"but       the recorded agent compressed its own context before step {steps}, "
-               "which is not replayed: from then on it may not have had this")
-
-
-def _entered(entered: Sequence[Occurrence]) -> Iterator[str]:
-    for place in entered[:SHOWN]:
-        arguments = one_line(place["arguments"], ARGUMENT_CHARS)
-        source = place["tool"] and f" of {place['tool']} {arguments}"
-        seen = place["first_seen"]
-        cut = "" if place["with_text"] else ", already without it"
-        yield (f"entered   message #{place['message']}, {place['role']}{source}, " + (
-            f"first sent at step {seen}{cut}" if seen is not None else "never sent"))
-    if len(entered) > SHOWN:
-        more = number_of(len(entered) - SHOWN, "more message")
-        yield f"          and {more}, the last is #{entered[-1]['message']}"
-
-
-def _never_said(found: Explanation) -> Iterator[str]:
-    """No message has it; where it nearly stands."""
-    yield "it was never said in this session (capitals and blanks have to be as they were)"
-    for place in found["nearly"][:SHOWN]:
-        words = {"text": repr(one_line(place["words"], ARGUMENT_CHARS)),
-                 "call": "it in a call, as JSON", "thinking": "it in its thinking"}
-        yield f"nearly    message #{place['message']} has {words[place['where']]}"
-    if len(found["nearly"]) > SHOWN:
-        yield f"          and {number_of(len(found['nearly']) - SHOWN, 'more message')}"
-
-
-def _form(sight: Period) -> str:
-    named = ", ".join(f"#{index}" for index in sight["messages"][:SHOWN])
-    more = "" if len(sight["messages"]) <= SHOWN else f" and {len(sight['messages']) - SHOWN} more"
-    return {"verbatim": f"verbatim in {named}{more}", "shortened": f"in a shortened {named}{more}",
-            "summary": "only in a summary", "handle": "not there, behind a handle",
-            "attached": "only in what was attached",
-            "made": "only in what was put into the window",
-            "gone": "gone"}[sight["form"]]
-
-
-def _because(cause: Cause | None) -> str:
-    if cause is None:
-        return ""
-    return (f": {cause['strategy']} (seq {cause['seq']}, {cause['trigger']}, "
-            f"{cause['before_tokens']} -> {number_of(cause['after_tokens'], 'token')})")
-
-
-def part_said(place: Occurrence) -> str:
-    """The arguments that stand after the handle, as in a call."""
-    return "".join(f", {name}={json.dumps(value)}" for name, value in place["part"].items())
-
-
-def _now(now: Now, entered: Sequence[Occurrence]) -> str:
-    ways = []
-    if now["form"] not in ("", "handle", "gone"):
-        ways.append("the model can see it")
-    if now["handles"]:
-        handle = now["handles"][-1]
-        place = next(place for place in entered if place["message"] == handle)
-        ways.append(f"read_result(handle={handle}{part_said(place)}) gives it back")
-    log = f"message #{now['log'][-1]} of the log has it" if now["log"] else "no message has it"
-    return "; ".join([*(ways or ["the window shows no handle of it"]), log])
+    """By which handles the newest view gives messages that have the text."""
+    shown = {index for entry in view.entries for index in handles(entry)}
+    spans = {index for entry in view.entries if EACH in entry.message["content"]
+             for index in entry.stands_for if index not in shown}
+    return {"handles": [index for index in holders if index in shown],
+            "spans": [index for index in holders if index in spans], "log": list(holders)}

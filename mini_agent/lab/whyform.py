@@ -64,6 +64,7 @@ class WayBack(TypedDict):
     """How the text can be had."""
 
     handles: list[int]       # those that the newest view shows of messages that have it
+    spans: list[int]         # of the others, those in a span that it says can be read again
     log: list[int]           # history indexes of all messages that have it
 
 

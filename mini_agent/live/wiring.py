@@ -22,7 +22,8 @@ from ..errors import UsageError
 from ..governance import governed_by, with_room
 from ..interrupts import Interrupts
 from ..lab.session_steps import steps_at
-from ..lab.why import explain, why_lines
+from ..lab.why import explain
+from ..lab.whywords import why_lines
 from ..meter import Prices, prices
 from ..models.base import Model, ParentModel
 from ..models.connect import Options, connect
