@@ -24,6 +24,11 @@ from .support import payloads
 QUICK = ChildLimits(seconds=.4)
 
 
+def _writing(text: str) -> str:
+    """A statement that makes `text` the only line of the file `path`."""
+    return f"open(path, 'w').write({text!r} + chr(10))"
+
+
 class FaultTest(SubagentTest):
     """Children that are killed, hang, flood, print binary or say what makes no sense."""
 
@@ -126,6 +131,22 @@ class FaultTest(SubagentTest):
         self.assertIn("no place for its log", result["error"]["message"])
         self.assertEqual([], payloads(records, "subagent_start"))
         self.assertTrue(self.outcome.done)
+
+    def test_a_log_that_is_none_is_not_waited_for_and_breaks_nothing(self) -> None:
+        """A pipe in its place, a link to another log, numbers that are none or too large."""
+        record = '{"type": "event", "event": "model_call", "payload": {"tokens": %s}, "seq": 0}'
+        for act, steps in (("os.mkfifo(path)", 0), ("os.symlink('/dev/zero', path)", 0),
+                           ("os.symlink(path + 'x', path); path += 'x'; " + _writing(
+                               record % 5), 0),
+                           (_writing(record % "{}"), 1), (_writing(record % ("9" * 4_000)), 1)):
+            with self.subTest(act):
+                answer = json.dumps({**GOOD, "status": "crashed", "steps": 0})
+                program = ("import json, os, sys\npath = json.loads(sys.stdin.readline())['trace']"
+                           f"\n{act}\nprint({answer!r})")
+                (result,), records = self.fake(program, delegate())
+                self.assertEqual("CHILD_CRASHED", result["error"]["code"])
+                self.assertEqual(steps, payloads(records, "subagent_end")[0]["steps"])
+                self.assertEqual(not steps, "it has left no log" in result["content"])
 
     def test_what_a_child_has_started_ends_with_it(self) -> None:
         """A background process that holds the pipes: gone, killed or not."""

@@ -30,7 +30,7 @@ from .endings import Ending
 from .orders import NAME, ChildLimits, Order, clashes, make_order, parameters
 from .processes import ChildProcess
 from .starting import Child, Parent, child_environment, request_line, this_program
-from .traces import ReadChild, child_trace, record_end, sent_by_family, with_counts
+from .traces import ReadChild, child_trace, is_log, record_end, sent_by_family, with_counts
 
 
 @dataclass
@@ -178,7 +178,7 @@ class DelegateTool:
         report, _ = first_lines(ending.text, limit)
         cut = "" if len(report) == ending.chars else texts(
             "child_cut", kept=len(report), chars=ending.chars)
-        has_log = child_trace(self.parent.folder, child.number).exists()
+        has_log = is_log(child_trace(self.parent.folder, child.number))
         said = {"number": child.number, "status": texts(f"child_{ending.status}"),
                 "steps": ending.numbers.steps, "peak": ending.numbers.peak_tokens,
                 "sent": ending.numbers.sent_tokens,

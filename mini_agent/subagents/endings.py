@@ -24,6 +24,7 @@ from typing import Any
 from ..hostile import one_line
 from ..loop import Outcome
 from ..messages import clean_json
+from ..models.received import MOST_TOKENS, count
 from ..texts import Texts
 from ..tools.schema import COUNT, TEXT, first_fault, object_of, one_of
 from ..trace import Record
@@ -36,8 +37,9 @@ REPORT_CHARS = 20_000  # of a report that are handed on; the whole is in the chi
 DETAIL_CHARS = 300     # of what was wrong
 _OF_REASON = {"final_answer": "finished", "step_limit": "step_limit", "overflow": "overflow",
               "token_limit": "token_limit", "interrupted": "killed", "trace_failed": "crashed"}
-_FIELDS = {"status": one_of(STATUSES), "text": TEXT, "chars": COUNT, "detail": TEXT,
-           "steps": COUNT, "peak_tokens": COUNT, "sent_tokens": COUNT}
+_COUNT = {**COUNT, "maximum": MOST_TOKENS}
+_FIELDS = {"status": one_of(STATUSES), "text": TEXT, "chars": _COUNT, "detail": TEXT,
+           "steps": _COUNT, "peak_tokens": _COUNT, "sent_tokens": _COUNT}
 _SCHEMA = object_of(_FIELDS, tuple(_FIELDS))
 
 
@@ -54,7 +56,7 @@ class Numbers:
         if record.get("event") != "model_call":
             return self
         payload = record["payload"]
-        tokens = payload.get("predicted", payload.get("tokens", 0))
+        tokens = count(payload.get("predicted", payload.get("tokens")))
         return Numbers(self.steps + 1, max(self.peak_tokens, tokens), self.sent_tokens + tokens)
 
 

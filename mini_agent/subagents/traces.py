@@ -28,12 +28,18 @@ def child_trace(folder: Path, number: int) -> Path:
     return folder / "children" / f"{number}.jsonl"
 
 
+def is_log(trace: Path) -> bool:
+    """Whether a child has left its trace there: a command of it may have put a link in its
+    place, or a pipe that would be waited for, for ever."""
+    return trace.is_file() and not trace.is_symlink()
+
+
 def with_counts(ending: Ending, folder: Path, number: int) -> Ending:
     """The ending with its numbers: what a child could not say, its trace may."""
-    if not ending.numbers.steps:
+    trace = child_trace(folder, number)
+    if not ending.numbers.steps and is_log(trace):
         with suppress(MiniAgentError):
-            records = read_trace(child_trace(folder, number)).records
-            return replace(ending, numbers=numbers_of(records))
+            return replace(ending, numbers=numbers_of(read_trace(trace).records))
     return ending
 
 
@@ -43,7 +49,7 @@ def sent_by_family(trace: Path) -> int:
     Raises OSError or `MiniAgentError` where one cannot be read.
     """
     return sum(numbers_of(read_trace(path).records).sent_tokens
-               for _, path in family_of(trace)) if trace.is_file() else 0
+               for _, path in family_of(trace)) if is_log(trace) else 0
 
 
 def record_end(tracer: Tracer, step: int, call_id: str, number: int, ending: Ending) -> None:
@@ -139,10 +145,11 @@ class ReadChild:
             **{name: inherited[name] for name in ("start", "end", "unit")}}, ("child",))
 
     def __call__(self, child: int, message: int | None = None, **part: Any) -> str:
-        if child > self.started():
+        trace = child_trace(self.folder, child)
+        if child > self.started() or not is_log(trace):
             raise self._missing(child)
         try:
-            history = read_trace(child_trace(self.folder, child)).messages()
+            history = read_trace(trace).messages()
         except MiniAgentError as error:
             raise self._missing(child) from error
         if not history:
