@@ -101,7 +101,7 @@ class SummaryTextTest(unittest.TestCase):
         self.assertEqual(["从未提到过", "另外一个标题"], list(summary.doubtful((), "")))
 
     def test_bounding_is_the_plain_search(self) -> None:
-        """SectionLines go one by one until it fits: what is skipped would have gone in any case."""
+        """Lines go one by one until it fits: what is skipped would have gone in any case."""
         rng = random.Random(5)
         for name in ("runs", "chars4", "published"):
             count = estimator(name).text
@@ -136,7 +136,7 @@ class SummaryTextTest(unittest.TestCase):
                 gone[largest] += 1
 
     def test_each_line_is_counted_once(self) -> None:
-        """SectionLines that grow and lose their end ask for new lines only."""
+        """Lines that grow and lose their end ask for new lines only."""
         counted: list[str] = []
         lines = SectionLines(["a", "b"])
 

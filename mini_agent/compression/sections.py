@@ -107,7 +107,7 @@ def bound(sections: Mapping[str, SectionLines | Sequence[str]], limit: int,
     The section with the most tokens loses its oldest line, again and again; its last
     line is halved. `mark(n)` is the line that says that n lines are left out. A text has
     no more tokens than its lines and one more for each, so that no text is counted as a
-    whole. SectionLines that go in any case are not looked at: the cost depends on what is kept.
+    whole. Lines that go in any case are not looked at: the cost depends on what is kept.
     """
     bodies = [body if isinstance(body, SectionLines) else SectionLines(body)
               for body in sections.values()]

@@ -39,7 +39,7 @@ class _Part:
 class SummaryText:
     """Sections by heading, the oldest line first.
 
-    `none` is the line that says "nothing": it gives way to any other. SectionLines in `own` are
+    `none` is the line that says "nothing": it gives way to any other. Lines in `own` are
     worded by the harness, so that nothing in them has to be supported.
     """
 
