@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,13 +101,20 @@ def _tokens(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(table, ensure_ascii=False))
         return DONE
-    columns = {name: name.removeprefix("runs:") for name in ("characters", *ESTIMATORS)}
+    head, *rows = _token_rows(table, ("characters", *ESTIMATORS))
+    print(head)
+    write_rows(rows, sys.stdout, plain=options.plain)
+    return DONE
+
+
+def _token_rows(table: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Iterator[str]:
+    """The head, then a row for each file."""
+    columns = {name: name.removeprefix("runs:") for name in names}
     wide = {name: max(11 if len(short) > 8 else 8, *(2 + len(f"{row[name]}") for row in table))
             for name, short in columns.items()}
-    print("".join(f"{short:>{wide[name]}}" for name, short in columns.items()) + "  file")
-    write_rows(("".join(f"{row[name]:>{wide[name]}}" for name in columns) + f"  {row['file']}"
-                for row in table), sys.stdout, plain=options.plain)
-    return DONE
+    yield "".join(f"{short:>{wide[name]}}" for name, short in columns.items()) + "  file"
+    for row in table:
+        yield "".join(f"{row[name]:>{wide[name]}}" for name in columns) + f"  {row['file']}"
 
 
 def _add_policies(commands: Any) -> None:

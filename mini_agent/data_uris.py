@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 
 MARK = ";base64,"
 SHORTEST = 1_000  # characters of base64; what is shorter, an icon say, may stay
-# Behind it: whether the text ends there, or goes on with a note in brackets of what was cut.
+# After it: whether the text ends there, or goes on with a note in brackets of what was cut.
 _DATA_URI = re.compile(
     r"\bdata:([\w.+-]{1,80}/[\w.+-]{1,80})?(?:;[\w.+-]{1,80}=[\w.+-]{1,80}){0,4};base64,"
     rf"([A-Za-z0-9+/_-]{{{SHORTEST},}}(={{0,2}}))(\Z|(?=\n\[))?")

@@ -151,7 +151,7 @@ class ErrorLines:
     def faults(self, rows: Sequence[str]) -> list[list[int]]:
         """Each fault that an output reports, the most telling first: indexes of its rows.
 
-        At most 100. Behind a row that states a fault comes the next, if it ends with a
+        At most 100. After a row that states a fault comes the next, if it ends with a
         colon, and the nearest row of the project's own (not a library's) that says where.
         Of rows that differ in their digits only, the first stands for all.
         """

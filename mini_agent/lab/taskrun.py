@@ -18,6 +18,7 @@ from ..assembly import Grant, Setup
 from ..compression.policies import find_policy
 from ..errors import UsageError
 from ..governance import Governance, check_scripts, governed_by
+from ..loop import Outcome
 from ..messages import calls_of
 from ..runner import run_task
 from ..subagents.orders import ChildLimits
@@ -44,16 +45,11 @@ def run_in_copy(path: str, workspace: str = "", named: bool = True) -> list[LogS
     check_scripts(task)
     if workspace:
         Workspace(Path(workspace))  # is refused here, before it is copied
-    name = Path(path).name
+    name, trusted = Path(path).name, bool(workspace and named)
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "workspace"
+        copy, trace = Path(folder) / "workspace", Path(folder) / "run.jsonl"
         _copy(workspace, copy)
-        trace, trusted = Path(folder) / "run.jsonl", bool(workspace and named)
-        grant = Grant(NAMES if trusted else HARMLESS,
-                      children=ChildLimits() if task.delegates else None)
-        with TraceFile(trace) as file:
-            outcome = run_task(task, Setup(copy, task.model(), grant, [file]), _stages_of(task),
-                               trace_folder(trace))
+        outcome = _run(task, copy, trace, NAMES if trusted else HARMLESS)
         sessions = [_session(name + below, read_trace(path).records)
                     for below, path in family_of(trace)]
     held_back = sum(call["name"] == "run_command" for session in sessions
@@ -63,6 +59,13 @@ def run_in_copy(path: str, workspace: str = "", named: bool = True) -> list[LogS
     if not outcome.done:
         sessions[0].notes[f"ended_{outcome.reason}"] = 1
     return sessions
+
+
+def _run(task: Task, workspace: Path, trace: Path, tools: Sequence[str]) -> Outcome:
+    grant = Grant(tools, children=ChildLimits() if task.delegates else None)
+    with TraceFile(trace) as file:
+        return run_task(task, Setup(workspace, task.model(), grant, [file]), _stages_of(task),
+                        trace_folder(trace))
 
 
 def _copy(workspace: str, copy: Path) -> None:

@@ -47,7 +47,7 @@ class Turn:
 def legal(messages: Sequence[Message], texts: Texts, bridged: bool = False) -> list[Turn]:
     """Turns that begin with at most one of the system, go on with the user, and alternate.
 
-    Behind an assistant's turn with calls its own next turn may follow at once, or the
+    After an assistant's turn with calls its own next turn may follow at once, or the
     user's; if `bridged`, the assistant says between results and user that it had not
     answered yet. A result without its call becomes the user's text and says what it
     is; a call without its result gets one that says so. Ids are numbered through a

@@ -48,7 +48,7 @@ def open_sessions(path: str | Path,
                   run: Callable[[str], list[LogSession]] | None = None) -> list[LogSession]:
     """All sessions of a file, in its order; at least one, each with messages.
 
-    Behind the session of a trace stand those of its sub-agents, `NAME#1` and so on.
+    After the session of a trace come those of its sub-agents, `NAME#1` and so on.
 
     A task file has none until it is run: `run` does it; without one it is refused.
     `UsageError` in one line: no file, a folder, empty, binary, no JSON, no reader for
@@ -70,15 +70,21 @@ def open_sessions(path: str | Path,
                          f"{first.line}: {first.what}" for first in document.unreadable[:1])
         raise UsageError(f"no message is in this {reader.name} file{broken}", place=str(path),
                          value=0, remedy="give a recorded session")
-    sessions[0].unreadable = sorted(document.unreadable, key=lambda lost: lost.line)
-    if document.bad_lines:
-        sessions[0].notes["lines_with_bad_bytes"] = len(document.bad_lines)
-        sessions[0].mended += [MendedFault(f"line {line}", "lines_with_bad_bytes")
-                               for line in document.bad_lines]
-    if len(sessions) < len(found):
-        sessions[0].notes["sessions_without_messages"] = len(found) - len(sessions)
+    _note_what_was_lost(sessions[0], document, len(found) - len(sessions))
     _name_apart(sessions)
     return sessions + (_children(path, sessions[0]) if isinstance(reader, OwnTrace) else [])
+
+
+def _note_what_was_lost(first: LogSession, document: Document, silent: int) -> None:
+    """The first session of a file has what was wrong with the file, and how many of its
+    sessions said nothing."""
+    first.unreadable = sorted(document.unreadable, key=lambda lost: lost.line)
+    if document.bad_lines:
+        first.notes["lines_with_bad_bytes"] = len(document.bad_lines)
+        first.mended += [MendedFault(f"line {line}", "lines_with_bad_bytes")
+                         for line in document.bad_lines]
+    if silent:
+        first.notes["sessions_without_messages"] = silent
 
 
 def _children(path: Path, parent: LogSession) -> list[LogSession]:

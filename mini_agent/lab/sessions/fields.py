@@ -153,6 +153,18 @@ def _plain(part: Any) -> str | None:
     return None
 
 
+def _source(part: dict[str, Any]) -> tuple[str, str, str]:
+    """(media type, data, link) of an image or a file, "" for what it does not say."""
+    source = dict_of(part.get("source")) or dict_of(part.get("inlineData")) or part
+    link = part.get("image_url") or source.get("url") or part.get("image")
+    link = string_of(dict_of(link).get("url") if isinstance(link, dict) else link)
+    if link.startswith("data:"):
+        head, _, data = link.partition(",")
+        return head[5:].partition(";")[0], data, link
+    media = string_of(source.get("media_type") or source.get("mimeType") or part.get("mime"))
+    return media, string_of(source.get("data")), link
+
+
 def _stand_in(part: dict[str, Any]) -> str:
     """What stands in the history for an image, a file or a reference; "" for others."""
     kind = string_of(part.get("type"))
@@ -160,14 +172,7 @@ def _stand_in(part: dict[str, Any]) -> str:
         return f"[tool reference {string_of(part.get('tool_name'))}]"
     if kind == "web_search_result":
         return f"{string_of(part.get('title'))} {string_of(part.get('url'))}".strip()
-    source = dict_of(part.get("source")) or dict_of(part.get("inlineData")) or part
-    link = part.get("image_url") or source.get("url") or part.get("image")
-    link = string_of(dict_of(link).get("url") if isinstance(link, dict) else link)
-    data = string_of(source.get("data"))
-    media = string_of(source.get("media_type") or source.get("mimeType") or part.get("mime"))
-    if link.startswith("data:"):
-        head, _, data = link.partition(",")
-        media = head[5:].partition(";")[0]
+    media, data, link = _source(part)
     if "image" not in kind + media and "image_url" not in part:
         what = media or string_of(part.get("filename") or part.get("name")) or kind
         if data:
