@@ -15,7 +15,7 @@ from typing import Any
 
 from mini_agent.compression.policies import policy_names
 from mini_agent.embedded import EmbeddedWindow
-from mini_agent.embedded.forms import Given
+from mini_agent.embedded.given import Given
 from mini_agent.errors import ContextOverflowError, PromptTooLongError, UsageError
 from mini_agent.lab.check import check_file
 from mini_agent.lab.sessions import open_sessions
@@ -294,6 +294,16 @@ class EmbeddedTest(FolderTest):
         window.request()
         self.assertIn("tool_39", [tool["function"]["name"] for tool in window.tools])
 
+    def test_what_was_sent_short_keeps_its_other_fields(self) -> None:
+        """A tool without parameters of its own goes as it is."""
+        mark = {"cache_control": {"type": "ephemeral"}}
+        search = {"type": "web_search_20250305", "name": "web_search"}
+        long = {**AS_BLOCKS, "description": f"Run. {'It may take a while. ' * 200}", **mark}
+        window = EmbeddedWindow([{"role": "user", "content": "Go."}], "lean_input", 30_000,
+                                [search, long], provider="anthropic", model=ScriptedModel([]))
+        window.request()
+        self.assertEqual([search, {**AS_BLOCKS, "description": "Run.", **mark}], window.tools[:2])
+
     def test_what_the_endpoint_counts_is_what_the_next_request_is_measured_by(self) -> None:
         """A usage that says nothing changes nothing."""
         live = [{"role": "user", "content": "Say hello."}]
@@ -354,19 +364,145 @@ class EmbeddedTest(FolderTest):
                  r"messages\[3\]: a result of no open call"),
                 ([task, asking("a"), task], r"messages\[2\]: a call has no result before it"),
                 ([task, asking("a")], r"messages\[2\]: a call has no result"),
-                ([task, {"role": "function", "content": "x"}], r"messages\[1\]: no such role"),
+                ([task, {"role": "function", "content": "x"}], r"messages\[1\]: no role"),
                 ([task, "hello"], r"messages\[1\]: no dict")):
             with self.subTest(says), self.assertRaisesRegex(UsageError, says):
                 self.window(messages).request()  # type: ignore[arg-type]
 
-    def test_messages_that_were_taken_out_are_missed(self) -> None:
-        """Who shortens the list himself is told that the window does it."""
-        live = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": "Done."}]
-        window = self.window(live)
-        window.request()
-        del live[1]
-        with self.assertRaisesRegex(UsageError, "messages were taken out"):
+    def test_a_list_that_was_changed_is_told_so(self) -> None:
+        """Taken out, put in, put in place of another, edited: each with the place. Marks of the
+        cache, and a list that was built anew, are no change."""
+        def case() -> tuple[list[Given], EmbeddedWindow]:
+            live: list[Given] = [{"role": "user", "content": "Go."}, asking("a"),
+                                 answering("a", "x"), {"role": "assistant", "content": "Done."}]
+            window = self.window(live)
             window.request()
+            return live, window
+
+        for change, says in (
+                (lambda live: live.pop(), r"messages\[3\]: messages were taken out"),
+                (lambda live: live.insert(0, {"role": "system", "content": "Hi."}),
+                 r"messages\[0\]: it is another one"),
+                (lambda live: live.__setitem__(2, answering("a", "y")),
+                 r"messages\[2\]: it is another one"),
+                (lambda live: live[2].update(content="cleared"),
+                 r"messages\[2\]: its text is not what it was")):
+            live, window = case()
+            change(live)
+            with self.subTest(says), self.assertRaisesRegex(UsageError, says):
+                window.request()
+        live, window = case()
+        marked = [{"type": "text", "text": "Go.", "cache_control": {"type": "ephemeral"}}]
+        live[0]["content"] = marked
+        self.assertEqual(marked, window.request()[0]["content"])
+        live[:] = [{**message} for message in live]
+        self.assertEqual(live, window.request())
+
+    def test_two_messages_of_the_user_are_one_where_what_stood_between_them_is_gone(self) -> None:
+        """Two that the agent itself has put side by side stay two."""
+        live = [{"role": "user", "content": "Go."}, {"role": "user", "content": "Now."}]
+        self.assertEqual(live, self.window(live).request())
+        for number, said in enumerate(("One.", IMAGE, "Two.", "Three.", "Four.", "Five.")):
+            live += [asking(f"c{number}"), answering(f"c{number}", "a line of a log\n" * 300),
+                     {"role": "assistant", "content": "Read."}, {"role": "user", "content": said}]
+        request = self.window(live, "keep_head").request()
+        self.assertEqual(["user", "user", "assistant"],
+                         [message["role"] for message in request[:3]])
+        self.assertEqual([{"type": "text", "text": "Now.\n\nOne."}, *IMAGE,
+                          {"type": "text", "text": "Two."}], request[1]["content"][:4])
+
+    def test_calls_whose_ids_repeat_are_answered_in_order(self) -> None:
+        """Some endpoints give none, or the same in each answer."""
+        live: list[Given] = [{"role": "user", "content": "Go."}]
+        for _ in range(2):
+            both = [asking("")["tool_calls"][0], asking("", "grep")["tool_calls"][0]]
+            live += [{"role": "assistant", "tool_calls": both},
+                     answering("", "one"), answering("", "two")]
+        path = self.folder / "t.jsonl"
+        with self.window(live, trace=path) as window:
+            self.assertEqual(live, window.request())
+        self.assertEqual(["bash", "grep"] * 2, [
+            message["name"] for message in read_trace(path).messages() if "name" in message])
+        self.assertEqual([], list(check_file(str(path))))
+
+    def test_what_the_agent_hands_over_is_checked_where_it_does(self) -> None:
+        """Another type, another protocol, a name that is taken: one line, with what to do."""
+        task = [{"role": "user", "content": "Go."}]
+        call = {"role": "assistant", "content": [{"type": "tool_use", "id": "a"}]}
+        mine = {**BASH, "function": {**BASH["function"], "name": "read_result"}}
+        for given, says in (
+                ({"window": "32k"}, "window: no window '32k'; give a whole number of tokens"),
+                ({"window": True}, "window: no window True"), ({"window": 0}, "positive number"),
+                ({"policy": Path("none.json")}, "none.json: the file cannot be read"),
+                ({"messages": task[0]}, "messages: no list but dict"),
+                ({"messages": [object()]}, r"messages\[0\]: no dict but object; give it as a dict"),
+                ({"messages": [{"role": "user", "content": 5}]}, "content: no list but int"),
+                ({"messages": [{"role": "user", "content": [object()]}]}, r"content\[0\]: no dict"),
+                ({"messages": [{"role": "assistant", "tool_calls": [object()]}]},
+                 r"messages\[0\].tool_calls\[0\]: no dict but object"),
+                ({"messages": [*task, call]}, "in chat completions; say provider=\"anthropic\""),
+                ({"tools": None}, "tools: no list"),
+                ({"tools": [object()]}, r"tools\[0\]: no dict"),
+                ({"tools": [BASH, BASH]}, r"tools\[1\]: a second tool 'bash'; declare each"),
+                ({"tools": [mine]}, "'read_result'; it is declared by the window: give yours"),
+                ({"tools": [AS_BLOCKS]}, "'input_schema' in a tool for provider 'openai'"),
+                ({"tools": [BASH], "provider": "anthropic"}, "'function' in a tool for provider"),
+                ({"system": "Be brief."}, "system: nothing stands beside the messages in chat"),
+                ({"system": 5, "provider": "anthropic"}, "system: no list but int"),
+                ({"model": "gpt"}, "model: no model but str"),
+                ({"provider": "azure"}, "no provider 'azure'; use openai or anthropic")):
+            path = self.folder / "t.jsonl"
+            with self.subTest(says), self.assertRaisesRegex(UsageError, says):
+                with EmbeddedWindow(**{"messages": task, "policy": "digest", "window": WINDOW,
+                                       "trace": path, **given}) as window:
+                    window.request()
+        window = self.window(task)
+        for use in (window.answer, window.reported):
+            with self.assertRaisesRegex(UsageError, f"{use.__name__}: no dict but object"):
+                use(object())  # type: ignore[arg-type]
+
+    def test_a_window_that_was_closed_stays_closed(self) -> None:
+        """Twice is once, also at the end of a `with` that an error ends; the trace is whole."""
+        live, path = [{"role": "user", "content": "Go."}], self.folder / "t.jsonl"
+        with suppress(ZeroDivisionError), self.window(live, trace=str(path)) as window:
+            window.request()
+            live.append(asking("a"))
+            raise ZeroDivisionError
+        window.close()
+        self.assertEqual(["closed"], [end["reason"] for end in read_trace(path).events("run_end")])
+        for use in (window.request, lambda: window.reported({}), lambda: window.smaller("")):
+            with self.assertRaisesRegex(UsageError, "EmbeddedWindow: it was closed"):
+                use()
+
+    def test_a_result_that_has_failed_is_marked_in_the_trace_and_by_the_window(self) -> None:
+        """As the messages protocol marks it."""
+        call = {"type": "tool_use", "id": "a", "name": "bash", "input": {}}
+        live = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": [call]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a",
+                                              "content": "No.", "is_error": True}]}]
+        path = self.folder / "t.jsonl"
+        with EmbeddedWindow(live, "digest", WINDOW, provider="anthropic", trace=path,
+                            system=[{"type": "text", "text": "Be brief."}]) as window:
+            window.request()
+            result = window.answer({**call, "name": "read_result", "input": {"handle": 9}})
+            assert result is not None
+            self.assertIs(True, result["is_error"])
+        trace = read_trace(path)
+        self.assertEqual([False], [result["ok"] for result in trace.events("tool_result")])
+        self.assertEqual("Be brief.", trace.messages()[0]["content"])
+
+    def test_a_window_that_is_not_known_is_learned_from_a_refusal(self) -> None:
+        """Until then everything is sent."""
+        live = [{"role": "user", "content": "Go."}]
+        for number in range(9):
+            live += [asking(f"c{number}"), answering(f"c{number}", f"line {number} of it\n" * 400)]
+        window = EmbeddedWindow(live, "digest", None, [BASH])
+        self.assertEqual(live, window.request())
+        self.assertNotEqual(live, window.smaller(
+            ValueError("prompt is too long: 19000 tokens > 8192 maximum")))
+        live += [asking("c9"), answering("c9", "line of it\n" * 4_000)]
+        window.request()
+        self.assertLess(window.tokens, 8_192)
 
     def test_what_cannot_be_made_to_fit_is_an_overflow(self) -> None:
         """As everywhere: with what it is that cannot be moved."""

@@ -8,6 +8,7 @@ the endpoint, stages of the work, and the two forms of messages (`forms.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,7 @@ from ..compression.view import Entry
 from ..compression.window import ContextWindow
 from ..errors import PromptTooLongError, UsageError
 from ..governance import governed_by, with_room
-from ..lab.convert import write_call
 from ..lab.sessions.fields import flat
-from ..messages import Call, Message, calls_of, system
 from ..models.base import Model
 from ..models.overflow_text import overflow
 from ..models.scripted import ScriptedModel
@@ -32,38 +31,49 @@ from ..texts import Texts, language_of
 from ..tokens import estimator
 from ..tools.base import Tool, ToolBox
 from ..trace import FORMAT, TraceFile, Tracer, trace_folder
-from .forms import Given, form_of, wrong
+from .forms import form_of
+from .given import (
+    Given, check_names, check_window, checked_dict, checked_system, checked_tools, wrong)
+from .intake import Intake
+
+MADE = ("summary", "attached")  # entries that are not the agent's
 
 
 class EmbeddedWindow:
     """Keeps what an agent sends within a window of so many tokens.
 
     `messages` are in the form of the `provider` (openai or anthropic), and so are `tools`, the
-    agent's own; a `system` that stands beside them is counted and not sent. `policy` is a name
-    or a file; one whose strategies write summaries needs a `model` (`models.connect` makes
-    one). With a `trace` the session is recorded in that file, until `close`. Raises
-    `UsageError` for a wrong name.
+    agent's own; in the messages protocol, `system` stands beside them: it is counted and not
+    sent. `policy` is a name or a file; one whose strategies write summaries needs a `model`
+    (`models.connect` makes one). A `window` of None is not known: what is over the agent's
+    window is then found out by a refusal (`smaller`). With a `trace` the session is recorded in
+    that file, until `close`, or the end of a `with`. `UsageError` for what cannot be used.
     """
 
-    def __init__(self, messages: Sequence[Given], policy: str, window: int,
-                 tools: Sequence[Given] = (), *, provider: str = "openai", system: str = "",
-                 model: Model | None = None, trace: Path | None = None) -> None:
-        chosen, texts = with_room(find_policy(policy), window), Texts(_language(messages))
-        asked = _summariser(chosen, model, texts)
-        self._form = form_of(provider)
-        self._given, self._beside, self._taken = messages, system, 0
-        self._history, self._parts = list[Message](), list[Given | None]()  # None: not sent
-        self._open: dict[str, Call] = {}  # calls without a result, by id
-        self._step, self._said = 0, 0     # requests so far, the step of the newest message
-        self._file = None if trace is None else TraceFile(trace)
-        tracer = Tracer(*([] if self._file is None else [self._file]))
-        store = MemoryStore() if trace is None else FolderStore(trace_folder(trace))
-        self._tools = {self._form.declaration(tool)["name"]: tool for tool in tools}
-        own = list(map(self._form.declaration, tools))
-        self._box = _box(chosen, own, reading_tools(tools_of(chosen), self._history, store, texts,
-                                                    window), texts)
-        self._declared = [*own, *self._box.declarations()]
+    def __init__(self, messages: Sequence[Given], policy: str | Path, window: int | None,
+                 tools: Sequence[Given] = (), *, provider: str = "openai",
+                 system: str | Sequence[Given] = "", model: Model | None = None,
+                 trace: str | Path | None = None) -> None:
+        check_window(window)
+        chosen = with_room(find_policy(str(policy)), window)
         governance = governed_by(chosen, window)
+        self._form = form_of(provider)
+        self._came = Intake(messages, self._form, checked_system(system, provider))
+        texts = Texts(_language(messages))
+        asked = _summariser(chosen, model, texts)
+        given = checked_tools(tools, provider)
+        own = list(map(self._form.declaration, given))
+        path = None if trace is None else Path(trace)
+        store = MemoryStore() if path is None else FolderStore(trace_folder(path))
+        self._box = _box(chosen, own, reading_tools(tools_of(chosen), self._came.history, store,
+                                                    texts, window), texts)
+        check_names((tool["name"] for tool in own), self._box.names)
+        self._own = {tool["name"]: (tool, as_it_is) for tool, as_it_is in zip(own, given)}
+        self._declared = [*own, *self._box.declarations()]
+        self._asked = 0  # requests so far
+        self._closed = False
+        self._file = None if path is None else TraceFile(path)
+        tracer = Tracer(*([] if self._file is None else [self._file]))
         self._window = ContextWindow(
             chosen, governance.budget, WindowState(estimator(governance.estimator), texts),
             Resources(asked, tracer, store), self._declared)
@@ -79,121 +89,112 @@ class EmbeddedWindow:
 
     @property
     def tokens(self) -> int:
-        """The tokens of the request as it is now: what is sent, and the tool declarations."""
+        """The tokens of the last request, as estimated or as the endpoint counts: what was sent,
+        and the tool declarations."""
         return self._window.predicted
 
     def request(self) -> list[Given]:
-        """What to send now in place of the messages. Raises `ContextOverflowError` where it
+        """What to send now in place of the messages: the agent's own dicts where nothing was
+        changed, so what is to be marked is copied first. Raises `ContextOverflowError` where it
         cannot be made to fit, `UsageError` for a message that no endpoint would take."""
-        self._take_in()
-        if self._open:
-            raise wrong(f"messages[{self._taken}]", "a call has no result", [*self._open],
-                        "append one for each call before asking again")
-        self._window.make_ready(self._history, self._step)
-        self._step += 1
+        self._check_open()
+        self._came.check_unchanged(self._window.view.entries)
+        self._came.take_in(self._asked, self._asking.tracer)
+        self._came.check_answered()
+        self._window.make_ready(self._came.history, self._asked)
+        self._asked += 1
         return self._sent()
 
-    def smaller(self, refusal: str) -> list[Given] | None:
+    def smaller(self, refusal: str | Exception) -> list[Given] | None:
         """What to send after the endpoint has refused the last request with these words, None
         where they do not say that it was too long. A window that they name is kept from now on.
         Raises `PromptTooLongError` where nothing can be left out any more."""
+        self._check_open()
+        refusal = str(refusal)
         found = overflow(refusal)
         if found is None:
             return None
         error = PromptTooLongError("the endpoint refused the request as too long", value=refusal,
                                    place="EmbeddedWindow", window=found.window,
                                    tokens=found.tokens, remedy="choose a larger window")
-        self._asking.note_refusal(error, self._asked)
-        self._window.after_refusal(self._history, self._asked, error)
+        self._asking.note_refusal(error, self._step)
+        self._window.after_refusal(self._came.history, self._step, error)
         return self._sent()
 
     def answer(self, made: Given) -> Given | None:
         """The result of a call of the model, None where it is for one of the agent's own tools."""
-        call = self._form.call(made)
-        if call["name"] not in self._box.names:
-            return None
-        return self._form.result(call["id"], self._box.run(call)["content"])
+        call = self._form.call(checked_dict(made, "answer"))
+        return self._form.result(self._box.run(call)) if call["name"] in self._box.names else None
 
-    def reported(self, counted: Mapping[str, Any]) -> None:
-        """The `usage` of the last answer, as the endpoint reports it: the next request is
-        measured by it."""
-        tokens = self._form.usage(counted)
+    def reported(self, counted: Given | None) -> None:
+        """The `usage` of the last answer, as the endpoint reports it, or None: the next request
+        is measured by it."""
+        self._check_open()
+        tokens = self._form.usage(checked_dict(counted or {}, "reported"))
         if tokens is not None:
-            self._asking.note_usage(tokens, self._asked)
+            self._asking.note_usage(tokens, self._step)
 
     def close(self) -> None:
-        """The session has ended."""
-        self._take_in()
-        self._asking.tracer.event("run_end", step=self._said, reason="closed",
-                                  **self._asking.final_size(self._history))
-        if self._file is not None:
-            self._file.close()
+        """The session has ended. Once it has, nothing more happens."""
+        if self._closed:
+            return
+        self._closed = True
+        with self._file or nullcontext():
+            self._came.take_in(self._asked, self._asking.tracer)
+            self._asking.tracer.event("run_end", step=self._came.said, reason="closed",
+                                      **self._asking.final_size(self._came.history))
+
+    def __enter__(self) -> EmbeddedWindow:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
-    def _asked(self) -> int:
+    def _step(self) -> int:
         """The step of the last request."""
-        return max(0, self._step - 1)
+        return max(0, self._asked - 1)
 
-    def _take_in(self) -> None:
-        """Take in what the agent has appended. `UsageError` if that is not all it has done."""
-        if self._beside and not self._history:
-            self._enter(system(self._beside), None)
-        if len(self._given) < self._taken:
-            raise wrong(f"messages[{len(self._given)}]", "messages were taken out", self._taken,
-                        "only append: the window leaves out what does not fit")
-        for at in range(self._taken, len(self._given)):
-            given, place = self._given[at], f"messages[{at}]"
-            if not isinstance(given, Mapping):
-                raise wrong(place, "no dict", type(given).__name__, "append the message as a "
-                            "dict, as model_dump() of a client's object gives it")
-            pieces = list(self._form.pieces(given, {**self._open}, place))
-            results = [message["role"] == "tool" for message, _ in pieces]
-            if self._open and not all(results[:len(self._open)]):
-                raise wrong(place, "a call has no result before it", [*self._open],
-                            "append one for each call first")
-            for message, part in pieces:
-                self._enter(message, part)
-            self._taken = at + 1
-
-    def _enter(self, message: Message, part: Given | None) -> None:
-        """A message enters the history: answers at the step that was asked, others at the next."""
-        answers = message["role"] in ("assistant", "tool")
-        self._said = max(self._said, self._step - answers)
-        if message["role"] == "tool":
-            call = self._open.pop(message["tool_call_id"])
-            write_call(self._asking.tracer, self._said, call, message)
-        self._open |= {made["id"]: made for made in calls_of(message)}
-        self._asking.tracer.message(self._said, message)
-        self._history.append(message)
-        self._parts.append(part)
+    def _check_open(self) -> None:
+        if self._closed:
+            raise wrong("EmbeddedWindow", "it was closed", None, "make a new one for a new session")
 
     def _sent(self) -> list[Given]:
         """The view in the agent's form: its own messages where nothing was changed."""
         entries = self._window.view.entries
-        self._asking.note_call(len(entries), self._asked)
-        sent, ours = list[Given](), False
+        self._asking.note_call(len(entries), self._step)
+        sent = list[Given]()
+        last: Entry | None = None
         for entry in entries:
-            last, ours = ours, entry.how in ("summary", "attached")
             message = self._as_given(entry)
             if message is None:
                 continue
-            both = self._form.both(sent[-1], message, last or ours) if sent else None
+            apart = last is not None and not _side_by_side(last, entry)
+            both = self._form.both(sent[-1], message, apart) if sent else None
             sent[len(sent) - (both is not None):] = [both or message]
+            last = entry
         return sent
 
     def _as_tool(self, declaration: dict[str, Any]) -> Given:
-        own = self._tools.get(declaration["name"])
-        if own is not None and self._form.declaration(own) == declaration:
+        """A declaration in the agent's form: its own tool where nothing was changed."""
+        whole, own = self._own.get(declaration["name"], ({}, {}))
+        if whole == declaration or own and not whole["parameters"]:
             return own
-        return self._form.tool(declaration)
+        return self._form.tool(declaration, own)
 
     def _as_given(self, entry: Entry) -> Given | None:
         """An entry in the agent's form; None for what stands beside the messages."""
         text = entry.message["content"]
-        if entry.how in ("summary", "attached"):
+        if entry.how in MADE:
             return self._form.made(text)
-        part = self._parts[entry.stands_for[0]]
+        part = self._came.parts[entry.stands_for[0]]
         return part if entry.how == "verbatim" or part is None else self._form.shortened(part, text)
+
+
+def _side_by_side(one: Entry, other: Entry) -> bool:
+    """Whether both are the agent's, who put the one right behind the other."""
+    return (one.how not in MADE and other.how not in MADE
+            and one.stands_for[-1] + 1 == other.stands_for[0])
 
 
 def _language(messages: Iterable[Given]) -> str:
@@ -213,6 +214,9 @@ def _box(policy: Policy, own: Sequence[dict[str, Any]], reading: list[Tool],
 
 def _summariser(policy: Policy, model: Model | None, texts: Texts) -> Model:
     """Who writes summaries. `UsageError` where somebody has to and nobody can."""
+    if not (model is None or callable(getattr(model, "summarize", None))):
+        raise wrong("model", f"no model but {type(model).__name__}", model,
+                    "give one that mini_agent.models.connect makes, or one that can summarize()")
     asking = [rung.strategy.name for rung in policy.ladder if rung.strategy.asks_model]
     if asking and model is None:
         raise UsageError(f"policy {policy.name!r} asks a model ({', '.join(asking)})",

@@ -1,0 +1,91 @@
+"""Milestone 6: the messages of an agent that speaks chat completions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..lab.sessions.fields import dict_of, dicts_of, flat, string_of
+from ..messages import Call, Message, assistant, system, tool_result, user
+from ..models import openai
+from ..models.received import received_call
+from .given import Given, wrong
+from .parts import Calls, Piece, answered, declared, error_of, parts_of
+
+
+class ChatForm:
+    """Chat completions: a result is a message of its own."""
+
+    def pieces(self, given: Given, waiting: Calls, place: str) -> Iterator[Piece]:
+        """One message of ours for each of the agent's."""
+        role, content = given.get("role"), self.text(given)
+        _refuse_blocks(given, place)
+        if role == "tool":
+            call = answered(given.get("tool_call_id"), waiting, place)
+            yield tool_result(call["id"], call["name"], content, error_of(given)), given
+        elif role == "assistant":
+            kept = {key: given[key] for key in openai.REASONING if isinstance(given.get(key), str)}
+            calls = [*map(self.call, dicts_of(given.get("tool_calls")))]
+            yield assistant(content, calls, {"openai": kept} if kept else None), given
+        elif role in ("system", "developer"):
+            yield system(content), given
+        elif role == "user":
+            yield user(content), given
+        else:
+            raise wrong(place, f"no role {role!r}", role,
+                        "use system, developer, user, assistant or tool")
+
+    def text(self, part: Given) -> str:
+        """That of the content."""
+        return flat(part.get("content")).text
+
+    def made(self, text: str) -> Given:
+        """A message."""
+        return {"role": "user", "content": text}
+
+    def shortened(self, part: Given, text: str) -> Given:
+        """The same message, its content replaced."""
+        return {**part, "content": text}
+
+    def both(self, one: Given, other: Given, apart: bool) -> Given | None:
+        """Two of the user's are one, since many templates refuse two in a row."""
+        if not apart or not one["role"] == other["role"] == "user":
+            return None
+        texts = one["content"], other["content"]
+        if all(isinstance(text, str) for text in texts):
+            return {**one, **other, "content": "\n\n".join(texts)}
+        return {**one, **other, "content": [part for text in texts for part in parts_of(text)]}
+
+    def declaration(self, tool: Given) -> dict[str, Any]:
+        """The function of a tool; a custom tool has no parameters."""
+        return declared(_inner(tool) or {"name": tool.get("type")}, "parameters")
+
+    def tool(self, declaration: Mapping[str, Any], own: Given) -> Given:
+        """A tool that is a function."""
+        return {"type": "function", **own, "function": {**_inner(own), **declaration}}
+
+    def call(self, made: Given) -> Call:
+        """The arguments of a function are a text; the input of a custom tool is none of ours."""
+        inner = _inner(made)
+        return received_call(string_of(made.get("id")), string_of(inner.get("name")),
+                             inner.get("arguments", inner.get("input")))
+
+    def result(self, result: Message) -> Given:
+        """A message."""
+        return {"role": "tool", "tool_call_id": result["tool_call_id"],
+                "content": result["content"]}
+
+    def usage(self, counted: Mapping[str, Any]) -> dict[str, int] | None:
+        """By `prompt_tokens`."""
+        return openai.usage(counted)
+
+
+def _refuse_blocks(given: Given, place: str) -> None:
+    for block in dicts_of(given.get("content")):
+        if block.get("type") in ("tool_use", "tool_result"):
+            raise wrong(place, f"a block {block['type']!r} in chat completions", block,
+                        'say provider="anthropic" for the messages protocol')
+
+
+def _inner(given: Given) -> Given:
+    return dict_of(given.get("function")) or dict_of(given.get("custom"))

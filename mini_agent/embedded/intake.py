@@ -1,0 +1,81 @@
+"""Milestone 6: what an agent appends to its list, as it enters the history.
+
+Each message is looked at once. What is left out: what is sent of it (`window.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..compression.view import Entry
+from ..hostile import clean
+from ..lab.convert import write_call
+from ..messages import Message, calls_of, system
+from ..trace import Tracer
+from .forms import Form
+from .given import Given, changed, check_kept, checked_list, checked_message, wrong
+from .parts import Calls, waiting_for
+
+
+class Intake:
+    """The history of an agent's list, and for each of its messages the agent's own part that it
+    stands for: None for the system that stands beside the list.
+
+    `said` is the step of the newest message: answers are of the request before them, others of
+    the next.
+    """
+
+    def __init__(self, messages: Sequence[Given], form: Form, beside: str) -> None:
+        self.history, self.parts = list[Message](), list[Given | None]()
+        self._places = list[int]()  # where in the list each was
+        self.said = 0
+        self._given, self._form, self._beside = checked_list(messages, "messages"), form, beside
+        self._seen = list[Given]()
+        self._open: Calls = []  # calls without a result
+
+    def take_in(self, asked: int, tracer: Tracer) -> None:
+        """Take in what the agent has appended after `asked` requests. `UsageError` for a message
+        that no endpoint would take, and if the list was changed in another way."""
+        if self._beside and not self.history:
+            self._enter(system(self._beside), None, asked, tracer)
+        check_kept(self._given, self._seen)
+        for at in range(len(self._seen), len(self._given)):
+            place = f"messages[{at}]"
+            given = checked_message(self._given[at], place)
+            pieces = list(self._form.pieces(given, [*self._open], place))
+            results = [message["role"] == "tool" for message, _ in pieces]
+            if self._open and not all(results[:len(self._open)]):
+                raise self._unanswered(place, "a call has no result before it")
+            for message, part in pieces:
+                self._enter(message, part, asked, tracer)
+            self._seen.append(given)
+
+    def check_unchanged(self, entries: Iterable[Entry]) -> None:
+        """`UsageError` where the agent's part of one of these says something else by now; marks
+        for the cache say nothing."""
+        for entry in entries:
+            at = entry.stands_for[0] if entry.how == "verbatim" else -1
+            part = self.parts[at] if at >= 0 else None
+            if part is not None and clean(self._form.text(part)) != entry.message["content"]:
+                raise changed(self._places[at], "its text is not what it was")
+
+    def check_answered(self) -> None:
+        """`UsageError` where a call has no result yet."""
+        if self._open:
+            raise self._unanswered(f"messages[{len(self._given)}]", "a call has no result")
+
+    def _unanswered(self, place: str, what: str) -> Exception:
+        names = [f"{call['name']} {call['id']}" for call in self._open]
+        return wrong(place, f"{what} ({', '.join(names)})", names,
+                     "append one for each call before anything else")
+
+    def _enter(self, message: Message, part: Given | None, asked: int, tracer: Tracer) -> None:
+        answers = message["role"] in ("assistant", "tool")
+        self.said = max(self.said, asked - answers)
+        if message["role"] == "tool" and (call := waiting_for(message["tool_call_id"], self._open)):
+            write_call(tracer, self.said, call, message)
+        self._open += calls_of(message)
+        tracer.message(self.said, message)
+        self.history.append(message)
+        self.parts.append(part)
+        self._places.append(len(self._seen))
