@@ -11,7 +11,7 @@ from ..messages import Call, Message, assistant, tool_result, user
 from ..models import anthropic
 from ..models.received import received_call
 from .given import Given, wrong
-from .parts import Calls, Piece, answered, declared, error_of, parts_of
+from .parts import Calls, Piece, answered_call, declared, error_of, parts_of
 
 THOUGHT = ("thinking", "redacted_thinking")
 
@@ -43,7 +43,7 @@ class BlockForm:
 
     def _result(self, part: Given, waiting: Calls, place: str) -> Message:
         block = part["content"][0]
-        call = answered(block.get("tool_use_id"), waiting, place)
+        call = answered_call(block.get("tool_use_id"), waiting, place)
         return tool_result(call["id"], call["name"], self.text(part), error_of(block))
 
     def text(self, part: Given) -> str:

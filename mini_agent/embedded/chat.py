@@ -10,7 +10,7 @@ from ..messages import Call, Message, assistant, system, tool_result, user
 from ..models import openai
 from ..models.received import received_call
 from .given import Given, wrong
-from .parts import Calls, Piece, answered, declared, error_of, parts_of
+from .parts import Calls, Piece, answered_call, declared, error_of, parts_of
 
 
 class ChatForm:
@@ -21,7 +21,7 @@ class ChatForm:
         role, content = given.get("role"), self.text(given)
         _refuse_blocks(given, place)
         if role == "tool":
-            call = answered(given.get("tool_call_id"), waiting, place)
+            call = answered_call(given.get("tool_call_id"), waiting, place)
             yield tool_result(call["id"], call["name"], content, error_of(given)), given
         elif role == "assistant":
             kept = {key: given[key] for key in openai.REASONING if isinstance(given.get(key), str)}

@@ -77,7 +77,7 @@ def checked_tools(value: object, provider: str) -> list[Given]:
     return list(checked_list(value, "tools"))
 
 
-def check_names(names: Iterable[str], ours: Iterable[str]) -> None:
+def check_apart(names: Iterable[str], ours: Iterable[str]) -> None:
     """`UsageError` where a tool stands twice, or has the name of one of `ours`."""
     known = {name: "it is declared by the window: give yours another name" for name in ours}
     for number, name in enumerate(names):

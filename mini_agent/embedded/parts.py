@@ -19,7 +19,7 @@ def waiting_for(call_id: object, waiting: Calls) -> Call | None:
     return None if found is None else waiting.pop(found)
 
 
-def answered(call_id: object, waiting: Calls, place: str) -> Call:
+def answered_call(call_id: object, waiting: Calls, place: str) -> Call:
     """`waiting_for`, and `UsageError` where there is none."""
     call = waiting_for(call_id, waiting)
     if call is None:

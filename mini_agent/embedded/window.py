@@ -33,7 +33,7 @@ from ..tools.base import Tool, ToolBox
 from ..trace import FORMAT, TraceFile, Tracer, trace_folder
 from .forms import form_of
 from .given import (
-    Given, check_names, check_window, checked_dict, checked_system, checked_tools, wrong)
+    Given, check_apart, check_window, checked_dict, checked_system, checked_tools, wrong)
 from .intake import Intake
 
 MADE = ("summary", "attached")  # entries that are not the agent's
@@ -67,7 +67,7 @@ class EmbeddedWindow:
         store = MemoryStore() if path is None else FolderStore(trace_folder(path))
         self._box = _box(chosen, own, reading_tools(tools_of(chosen), self._came.history, store,
                                                     texts, window), texts)
-        check_names((tool["name"] for tool in own), self._box.names)
+        check_apart((tool["name"] for tool in own), self._box.names)
         self._own = {tool["name"]: (tool, as_it_is) for tool, as_it_is in zip(own, given)}
         self._declared = [*own, *self._box.declarations()]
         self._asked = 0  # requests so far
