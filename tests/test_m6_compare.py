@@ -14,7 +14,8 @@ import tempfile
 import unittest
 from contextlib import suppress
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
+from multiprocessing.connection import wait
 from pathlib import Path
 from unittest import mock
 
@@ -387,6 +388,28 @@ class BadInputTest(unittest.TestCase):
         for price in ("3,0.3", "3,0.3,-1", "a,b,c", "nan,1,1"):
             self.assertIn("--price: no prices in", self.refused(session, "--price", price))
 
+    def test_a_wrong_plan_is_refused_before_any_work(self):
+        """A policy, an estimator, a window, prices, a number of processes."""
+        for wrong in ({"policies": ("clop",)}, {"estimator": "rums"}, {"windows": (1_800, 0)},
+                      {"price": "3"}):
+            with self.subTest(wrong), self.assertRaises(UsageError):
+                compare_module.Plan(**{"policies": ("clip",), "windows": (1_800,), **wrong}).check()
+        with self.assertRaisesRegex(UsageError, "0 jobs do nothing"):
+            list(compare_module.compare([], compare_module.Plan((), ()), 0))
+
+    def test_what_of_a_log_is_not_measured_is_said(self):
+        """Of one that all of is, nothing is; and nothing is made of a page that nobody wants."""
+        plan = compare_module.Plan(("none",), (1_800,))
+        for path, notes in (
+                (SAMPLES / "lesson.jsonl", []),
+                (ROOT / "tests" / "data" / "sessions" / "valid" / "claude_code.jsonl",
+                 ["the recorded agent compressed its own context 2 times: what it dropped is "
+                  "in the history here", "no part of the history, and in no number: "
+                  "1 text of a summary, "
+                  "2 records of a sub-agent"])):
+            result, = compare_module.compare(find_sources([str(path)]), plan)
+            self.assertEqual((notes, None), (result["notes"], result["page"]))
+
     def test_a_folder_may_hold_other_files(self):
         """They are named and left out; the sessions among them are compared."""
         (self.folder / "notes.md").write_text("no session")
@@ -486,10 +509,36 @@ class InterruptTest(unittest.TestCase):
             start_new_session=True, preexec_fn=listening)
         self.addCleanup(_end_group, process.pid)
         self.assertEqual("first is done\n", process.stderr.readline())
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the children too
         out, err = process.communicate(timeout=30)
         self.assertEqual((130, "a.jsonl"), (process.returncode, json.loads(out)[0]["session"]), err)
+        self.assertNotIn("Traceback", err)
         self.assertTrue(is_gone(process.pid))
+
+    def test_no_more_processes_than_jobs_are_at_work(self):
+        """A further one begins when one is done, and all come back in their order."""
+        work = [processes.Job("", partial(list, [at])) for at in range(5)]
+        at_work = []
+        with mock.patch.object(processes, "wait", lambda running: at_work.append(
+                len(running)) or wait(running)):
+            self.assertEqual([[at] for at in range(5)], list(processes.side_by_side(work, 2)))
+        self.assertEqual(2, max(at_work))
+
+    def test_progress_is_in_bytes_up_to_all_of_them(self):
+        """File by file, or step by step, or by the parts that the policies were split into."""
+        first, second = find_sources([str(SAMPLES / "lesson.jsonl"), str(SAMPLES / "rename.json")])
+        plan = compare_module.Plan(("none", "clip"), (1_800,), evidence=False)
+
+        def told(sources, jobs):
+            found = []
+            list(compare_module.compare(sources, plan, jobs, found.append))
+            return found
+        total = first.size + second.size
+        self.assertEqual([first.size, total], told([first, second], 2))
+        self.assertEqual([first.size // 2, first.size, first.size], told([first], 2))
+        steps = told([first, second], 1)
+        self.assertEqual((sorted(steps), total, True),
+                         (steps, steps[-1], {first.size, total} < set(steps)))
 
     def test_a_fault_beside_the_processes_is_told_as_what_it_is(self):
         """Where nobody can be shown how far it is, no process was killed."""
