@@ -17,7 +17,7 @@ from mini_agent.chat.screen import Screen, Style
 from mini_agent.compression.policies import find_policy
 from mini_agent.governance import governed_by
 from mini_agent.models.base import Model
-from mini_agent.session import Session, begin
+from mini_agent.session import Session, begin, resume
 from mini_agent.texts import Texts
 from mini_agent.tools import NAMES, READERS
 from mini_agent.tools.workspace import Workspace
@@ -35,7 +35,8 @@ class Terminal(io.StringIO):
 
 
 class Typist:
-    """A keyboard with lines to type; an exception among them is raised in its place."""
+    """A keyboard with lines to type; an exception among them is raised in its place, and one
+    with an argument has thrown away what was begun to be typed."""
 
     def __init__(self, lines: Sequence[Any], interactive: bool = True) -> None:
         self.lines, self.interactive = deque(lines), interactive
@@ -56,6 +57,7 @@ class Typist:
             raise EOFError
         line = self.lines.popleft()
         if isinstance(line, BaseException) or isinstance(line, type):
+            self.begun = not isinstance(line, type) and bool(line.args)
             raise line
         return line
 
@@ -68,12 +70,14 @@ class Typist:
 
 
 class Talk:
-    """Runs a conversation in a folder; `out` and `err` are what a person saw."""
+    """Runs a conversation in a folder, with `again` one that goes on with the last one's session;
+    `out` and `err` are what a person saw."""
 
     def __init__(self, folder: Path, replies: Sequence[Any], lines: Sequence[Any], *,
                  columns: int = 80, plain: bool = False, terminal: bool = True,
                  policy: str = "clip_errors_summary", window: int | None = 32_000,
-                 yes: bool = False, read_only: bool = False, **options: Any) -> None:
+                 yes: bool = False, read_only: bool = False, again: bool = False,
+                 **options: Any) -> None:
         self.model = Speaker(list(replies))
         self.out = Terminal() if terminal else io.StringIO()
         self.err = Terminal() if terminal else io.StringIO()
@@ -93,8 +97,11 @@ class Talk:
             return self.session
 
         options = {"connect": self._connect, "why": lambda path, text: [f"why {text}"], **options}
-        with TraceFile(folder / "s.jsonl") as file:
-            self.talk = Conversation(self.screen, self.keyboard, opened, model="one", **options)
+        with TraceFile(folder / "s.jsonl", fresh=not again) as file:
+            if again:
+                self.session = resume(setup, file)
+            self.talk = Conversation(self.screen, self.keyboard, opened, model="one",
+                                     session=self.session, **options)
             self.status = self.talk.run()
         self.told = self.err.getvalue()
 

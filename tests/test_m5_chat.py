@@ -12,6 +12,7 @@ import random
 import struct
 import termios
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -66,6 +67,55 @@ class Screens(unittest.TestCase):
             self.assertEqual("", "".join(letter for letter in seen if letter != "\t"
                                          and (letter < " " or "\x7f" <= letter <= "\x9f"
                                               or letter in "\u202e\u2066")))
+
+    def test_an_answer_and_what_is_told_meanwhile_stand_on_lines_of_their_own(self) -> None:
+        """On one terminal, letter by letter: what passes is wiped, a word that is not whole
+        waits, and nothing is said twice."""
+        both = Terminal()
+        screen = Screen(both, both, Style(columns=12))
+
+        def shows(expected: str, act: Callable[..., None], *given: str) -> None:
+            before = len(both.getvalue())
+            act(*given)
+            self.assertEqual(expected, both.getvalue()[before:], given)
+        for expected, act, *given in (
+                ("...", screen.begin_answer), ("", screen.answer, "\n"),
+                ("", screen.answer, "  he"), ("", screen.answer, "llo"),
+                ("\r\x1b[Khello a", screen.answer, " a "), ("", screen.passing, "running"),
+                ("\na long note\nfor a narrow\nscreen\n", screen.tell,
+                 "a long note for a narrow screen"),
+                ("big world", screen.answer, "big world "), ("\nagain", screen.answer, " again\t"),
+                ("\n", screen.whole_answer, "hello big world again"), ("", screen.end_answer),
+                ("...", screen.begin_answer), ("\r\x1b[Kshort\n", screen.whole_answer, "short"),
+                ("...", screen.begin_answer), ("\r\x1b[Kquick\n", screen.tell, "quick"),
+                ("a very l...", screen.passing, "a very long way"),
+                ("\r\x1b[Kend\n", screen.row, "end"),
+                ("a long ro...\n", screen.row, "a long row it is")):
+            shows(expected, act, *given)
+
+    def test_in_a_pipe_and_for_a_screen_reader_lines_stay_and_are_whole(self) -> None:
+        """Nothing is broken, wiped or put between the words of an answer."""
+        for out, plain in ((io.StringIO(), True), (io.StringIO(), False), (Terminal(), True)):
+            err = io.StringIO()
+            screen = Screen(out, err, Style(plain=plain, columns=12))
+            screen.answer("one answer that is ")
+            screen.tell("a note that is long, and more", whole=not plain)
+            screen.answer("long\n")
+            screen.end_answer()
+            if plain:
+                screen.begin_answer()
+            self.assertEqual("a note that is long, and more\n", err.getvalue())
+            self.assertEqual("one answer that is\nlong\n" if out.isatty() else
+                             "one answer that is long\n", out.getvalue())
+        self.assertEqual(["> ", "you: "], [Style(plain=plain).prompt for plain in (False, True)])
+
+    def test_each_line_has_its_colour_where_there_are_colours(self) -> None:
+        """And none where none was asked for; it is there at once."""
+        seen = io.BytesIO()
+        screen = Screen(io.StringIO(), io.TextIOWrapper(seen), Style(color=True))
+        screen.tell("a\nb", "red")
+        screen.tell("c")
+        self.assertEqual(b"\x1b[31ma\x1b[0m\n\x1b[31mb\x1b[0m\nc\n", seen.getvalue())
 
     def test_what_is_asked_shows_every_character(self) -> None:
         """What cannot be seen is shown as its escape; lines stay lines."""
@@ -130,6 +180,8 @@ class Screens(unittest.TestCase):
         parts = ["12 % of 200,000", "cost 0.0120", "in 8,400 out 200", "digest"]
         self.assertEqual("12 % of 200,000 | cost 0.0120 | digest", joined_to_fit(parts, 40))
         self.assertEqual("12 % of 200,000", joined_to_fit(parts, 20))
+        self.assertEqual("12 % of...", joined_to_fit(parts, 10))
+        self.assertEqual(" | ".join(parts[:2]), joined_to_fit(parts, 29))
         self.assertEqual(" | ".join(parts), joined_to_fit(parts, 80))
 
     def test_colours_and_signs_are_for_terminals_that_want_them(self) -> None:
@@ -236,17 +288,50 @@ class Talking(FolderTest):
         talk = self.talk([], [])
         self.assertEqual((0, False), (talk.status, (self.folder / "s.jsonl").exists()))
 
+    def test_blank_lines_begin_nothing(self) -> None:
+        """Before the first word, and when nothing is due."""
+        self.assertEqual(0, self.talk([], ["", "  "]).status)
+        self.assertFalse((self.folder / "s.jsonl").exists())
+        self.assertEqual(1, len(self.talk([DONE], ["hi", ""]).model.asked))
+
+    def test_a_session_that_is_taken_up_goes_on_where_something_is_due(self) -> None:
+        """Whose last turn was interrupted waits for an empty line; in a pipe it does not."""
+        told = "(the last turn was interrupted; an empty line goes on)\n"
+        for replies, lines, terminal, asked, hint in (
+                ([ModelError("down")], ["hi"], True, 1, False),
+                ([KeyboardInterrupt()], ["hi"], True, 0, True),
+                ([KeyboardInterrupt()], ["hi"], False, 1, False), ([DONE], ["hi"], True, 0, False)):
+            self.talk(replies, lines)
+            talk = self.talk([DONE], [], terminal=terminal, again=True)
+            self.assertEqual((0, asked, hint),
+                             (talk.status, len(talk.model.asked), told in talk.told))
+            self.assertEqual("run_end", read_trace(self.folder / "s.jsonl").records[-1]["event"])
+        last = read_trace(self.folder / "s.jsonl").records[-1]
+        self.assertEqual("closed", last["payload"]["reason"])
+        self.assertEqual(0, self.talk([], [], terminal=False, again=True).status)
+
+    def test_the_status_above_the_prompt_has_the_last_answer_too(self) -> None:
+        """It is what goes into the next request."""
+        self.assertIn("32 % of 32,000", self.talk([Reply("word " * 9_000)], ["hi"]).told)
+
     def test_a_failed_turn_is_told_in_one_line_and_an_empty_line_tries_again(self) -> None:
         """The session is as it was; nothing is said twice."""
         talk = self.talk([ModelError("no route"), DONE], ["hi", ""])
         self.assertIn("mini-agent: model_error: no route\n", talk.told)
         self.assertEqual(talk.model.asked[0], talk.model.asked[1])
         self.assertEqual("done\n", talk.out.getvalue())
+        self.assertIn("(an empty line tries again)\n", talk.told)
+        self.assertEqual(0, self.talk([ModelError("no route")], ["hi"]).status)
 
     def test_ctrl_c_once_ends_the_step_twice_the_program(self) -> None:
         """What is said in between begins to count anew."""
-        talk = self.talk([KeyboardInterrupt()], ["hi", KeyboardInterrupt])
-        self.assertEqual(130, talk.status)
+        talk = self.talk([KeyboardInterrupt()], ["hi", KeyboardInterrupt, "never"])
+        self.assertEqual((130, ["never"]), (talk.status, [*talk.keyboard.lines]))
+        self.assertNotIn("(Ctrl-C again", talk.told)
+        self.assertNotIn("mini-agent: interrupted", talk.told)
+        self.assertEqual(130, self.talk([], [KeyboardInterrupt, KeyboardInterrupt]).status)
+        talk = self.talk([DONE], [KeyboardInterrupt, KeyboardInterrupt("begun"), "hi"])
+        self.assertEqual((0, "done\n"), (talk.status, talk.out.getvalue()))
         talk = self.talk([KeyboardInterrupt(), DONE], ["hi", "go on", KeyboardInterrupt, "/quit"])
         self.assertEqual((0, "done\n"), (talk.status, talk.out.getvalue()))
         self.assertIn("(Ctrl-C again ends the program)", talk.told)
@@ -257,8 +342,13 @@ class Talking(FolderTest):
         self.assertEqual(("done\n", 0), (talk.out.getvalue(), talk.status))
         self.assertIn("nobody is there to be asked", talk.model.asked[1][-1]["content"])
         self.assertNotIn("% of", talk.told)
+        self.assertNotIn("resume with", talk.told)
         talk = self.talk([ModelError("down")], ["hi"], terminal=False)
-        self.assertEqual(1, talk.status)
+        self.assertEqual((1, False), (talk.status, "tries again" in talk.told))
+        for replies, lines in (([KeyboardInterrupt()], ["hi", "never"]),
+                               ([], [KeyboardInterrupt, "never"])):
+            talk = self.talk(replies, lines, terminal=False)
+            self.assertEqual((130, ["never"]), (talk.status, [*talk.keyboard.lines]))
 
     def test_the_status_line_has_share_price_tokens_and_drift(self) -> None:
         """As the endpoint counted them, with the user's prices."""

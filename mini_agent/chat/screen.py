@@ -44,9 +44,8 @@ class Style:
 
 def style_of(err: TextIO, environ: Mapping[str, str], plain: bool) -> Style:
     """What suits this stream, and the wishes of its user (NO_COLOR, TERM)."""
-    plain = plain or environ.get("TERM") == "dumb"
-    live = err.isatty() and not plain
-    return Style(live and not environ.get("NO_COLOR"), plain or not live)
+    live = err.isatty() and not plain and environ.get("TERM") != "dumb"
+    return Style(live and not environ.get("NO_COLOR"), plain=not live)
 
 
 COLORS = {"": "", "dim": "\x1b[2m", "red": "\x1b[31m", "green": "\x1b[32m", "bold": "\x1b[1m"}
