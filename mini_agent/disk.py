@@ -13,7 +13,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 DEEPEST = 100      # folders in one another that are looked into
@@ -37,6 +37,25 @@ def read_file(path: str | Path, most: int = LARGEST) -> bytes:
     if size > most:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
     return bytes(data)
+
+
+@contextmanager
+def readable_again(path: str) -> Iterator[str]:
+    """A path for what is read more than once: of a pipe (`show <(gunzip -c t.jsonl.gz)`) that
+    of a copy, which is gone behind this. Raises `OSError`."""
+    try:
+        once = stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):  # whoever reads it says what is wrong
+        once = False
+    if not once:
+        yield path
+        return
+    from tempfile import TemporaryDirectory  # rarely needed, slow to import
+
+    with TemporaryDirectory(prefix="mini-agent-") as folder:
+        copy = Path(folder, Path(path).name)
+        copy.write_bytes(read_file(path))
+        yield str(copy)
 
 
 def walk(folder: str | Path, onerror: Callable[[OSError], object] = lambda error: None,

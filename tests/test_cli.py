@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
+import threading
 import unittest
 from dataclasses import fields, replace
 from shutil import copytree
@@ -243,6 +245,25 @@ class ShowTest(FolderTest):
         done = answered("show", str(cut))
         self.assertEqual(0, done.returncode)
         self.assertIn("the last line is cut off", done.stderr)
+
+    def test_a_pipe_is_looked_at_as_the_file_is(self) -> None:
+        """It can be read once, and its start was missing in what came next."""
+        trace = ROOT / "traces" / "reference" / "m3-trace.jsonl"
+        pipe = self.folder / "again" / trace.name
+        pipe.parent.mkdir()
+        os.mkfifo(pipe)
+        for command in (["show", "T"], ["show", "T", "--message", "3"], ["why", "T", "N170"],
+                        ["show", "T", "--policy", "clip", "--step", "2"]):
+            with self.subTest(command):
+                of_file, of_pipe = ([*map(str, (place if word == "T" else word
+                                               for word in command))] for place in (trace, pipe))
+                writer = threading.Thread(target=pipe.write_bytes, args=(trace.read_bytes(),))
+                writer.start()
+                found = answered(*of_pipe)
+                writer.join()
+                self.assertEqual(0, found.returncode, found.stderr)
+                self.assertEqual(re.sub(r"\S*(?=m3-trace)", "", answered(*of_file).stdout),
+                                 re.sub(r"\S*(?=m3-trace)", "", found.stdout))
 
     def test_a_broken_trace_is_named_with_its_line(self) -> None:
         """A broken line that is not the last: status 1, its number."""

@@ -59,6 +59,7 @@ def _replay_options(options: argparse.Namespace) -> ReplayOptions:
 
 def _show(options: argparse.Namespace) -> int:
     from ..columns import write_rows
+    from ..disk import readable_again
     from ..hostile import escaped
 
     if options.json and options.diff:
@@ -67,14 +68,15 @@ def _show(options: argparse.Namespace) -> int:
     if options.message is not None and (options.diff or options.step is not None):
         raise UsageError("a message is of no step", place="--message", value=options.message,
                          remedy="give it without --step and --diff")
-    if options.json:
-        for value in _shown_objects(options):
-            print(json.dumps(value, ensure_ascii=False))
-    elif options.message is not None or options.step is not None or options.diff:
-        for line in _shown_lines(options):  # to the letter: nothing is broken there
-            print(escaped(line))
-    else:
-        write_rows(_shown_rows(options), sys.stdout, SHOWN, options.plain)
+    with readable_again(options.trace) as options.trace:
+        if options.json:
+            for value in _shown_objects(options):
+                print(json.dumps(value, ensure_ascii=False))
+        elif options.message is not None or options.step is not None or options.diff:
+            for line in _shown_lines(options):  # to the letter: nothing is broken there
+                print(escaped(line))
+        else:
+            write_rows(_shown_rows(options), sys.stdout, SHOWN, options.plain)
     return DONE
 
 
@@ -127,6 +129,17 @@ def add_why(commands: Any) -> None:
 
 
 def _why(options: argparse.Namespace) -> int:
+    from ..disk import readable_again
+
+    if not options.text:
+        raise UsageError("an empty text is everywhere", place="TEXT",
+                         remedy="give the text that the model should have known")
+    with readable_again(options.trace) as options.trace:
+        return DONE if _explained(options) else FAILED
+
+
+def _explained(options: argparse.Namespace) -> bool:
+    """Tell of the text in each session of the file; whether it was found in one."""
     from ..columns import write_rows
     from ..hostile import escaped
     from ..subagents.traces import find_trace
@@ -134,9 +147,6 @@ def _why(options: argparse.Namespace) -> int:
     from .why import explain
     from .whywords import part_said, why_lines
 
-    if not options.text:
-        raise UsageError("an empty text is everywhere", place="TEXT",
-                         remedy="give the text that the model should have known")
     write = partial(write_rows, stream=sys.stdout, indent=WHY, plain=options.plain)
     found, ours = False, is_trace(str(find_trace(options.trace)))
     for at, (name, steps, history) in enumerate(steps_at(options.trace, _replay_options(options))):
@@ -157,4 +167,4 @@ def _why(options: argparse.Namespace) -> int:
                    f"{part_said(place)}) gives it to the parent"])
     if not found and not options.json and (unread := unread_at(options.trace)):
         write([f"  unread    not part of the session: {unread}"])
-    return DONE if found else FAILED
+    return found
