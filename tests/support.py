@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import resource
 import runpy
 import shutil
@@ -14,7 +15,7 @@ import sys
 import tempfile
 import time
 import unittest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from mini_agent.trace import Record
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"
+PATIENCE = 60.0  # seconds until a test is given up; a machine may be slow, or at other work
 
 
 class FolderTest(unittest.TestCase):
@@ -70,7 +72,7 @@ def payloads(records: list[Record], *names: str) -> list[dict[str, Any]]:
     return [record["payload"] for record in records if record.get("event") in names]
 
 
-def command(*arguments: str, cwd: Path = ROOT, timeout: float = 60,
+def command(*arguments: str, cwd: Path = ROOT, timeout: float = 5 * PATIENCE,
             **environment: str) -> subprocess.CompletedProcess[str]:
     """Run Python with these arguments as a user would, without a terminal."""
     return subprocess.run([sys.executable, *arguments], cwd=cwd, capture_output=True,
@@ -90,7 +92,7 @@ def listening() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-def is_gone(group: int, patience: float = 20) -> bool:
+def is_gone(group: int, patience: float = PATIENCE) -> bool:
     """Whether every process of a group has ended, or does within so many seconds; one that
     nobody has waited for counts as ended, where the system can tell."""
     end = time.monotonic() + patience
@@ -157,3 +159,14 @@ def answered(*arguments: object) -> subprocess.CompletedProcess[str]:
     """What `mini_agent` gives, of a command that runs in this process."""
     with chdir(ROOT):
         return subprocess.CompletedProcess(arguments, *called(*arguments))
+
+
+def begun(run: Callable[[float], str], far: str | Callable[[str], object],
+          limits: Sequence[float] = (.3, 3, 30)) -> str:
+    """What `run` gave within a limit in seconds that lets a program come so `far`, to text that
+    matches: a machine under load needs longer."""
+    reached = re.compile(far).search if isinstance(far, str) else far
+    for limit in limits:
+        if reached(said := run(limit)):
+            break
+    return said

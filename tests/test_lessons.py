@@ -61,7 +61,7 @@ class LessonsTest(unittest.TestCase):
         line = re.sub(r"^make ", f"make PYTHON={sys.executable} ", line)
         done = subprocess.run(["sh", "-c", line], cwd=folder, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              encoding="utf-8", timeout=60)
+                              encoding="utf-8", timeout=300)
         self.assertNotIn("Traceback (most recent call last)", done.stdout)
         return done.stdout
 

@@ -17,12 +17,13 @@ from mini_agent.hostile import clean_output
 from mini_agent.tools.process import Capture
 from mini_agent.tools.shell import RunCommand, command_environment
 
+from .support import PATIENCE, begun
 from .test_m2_tools import ToolCase
 
 
 def gone(pid: int) -> bool:
     """Whether a process has ended; one that nobody has waited for counts as ended."""
-    deadline = time.monotonic() + 1
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         try:
             os.kill(pid, 0)
@@ -138,7 +139,7 @@ class CommandTest(ToolCase):
 
 
 class EndingTest(ToolCase):
-    def shell(self, command: str, timeout: float = 5) -> str:
+    def shell(self, command: str, timeout: float = PATIENCE) -> str:
         """The output of a command in a shell; a failure's message and output."""
         tool, start = RunCommand(self.workspace, allow_shell=True), time.monotonic()
         try:
@@ -146,13 +147,14 @@ class EndingTest(ToolCase):
         except ToolError as error:
             return f"{error.code} {error.message}\n{error.details}"
         finally:
-            self.assertLess(time.monotonic() - start, 1)
+            self.assertLess(time.monotonic() - start, PATIENCE)
 
     def test_a_command_that_hangs_is_ended_with_what_it_started(self) -> None:
         """The grandchild holds the pipe, the limit holds all the same; the output is kept."""
-        message, pid = self.shell("sleep 30 & echo $!; wait", .2).split("\n")
-        self.assertEqual(message, "COMMAND_TIMEOUT not finished after 0.2 s; it was ended with all "
-                                  "that it had started")
+        said = begun(lambda limit: self.shell("sleep 90 & echo $!; wait", limit), r"\n\d+$")
+        message, pid = said.split("\n")
+        self.assertRegex(message, "COMMAND_TIMEOUT not finished after [0-9.]+ s; it was ended with "
+                                  "all that it had started$")
         self.assertTrue(gone(int(pid)))
 
     def test_a_call_that_names_no_time_has_that_of_the_tool(self) -> None:
@@ -162,22 +164,24 @@ class EndingTest(ToolCase):
 
     def test_what_a_command_leaves_behind_is_ended(self) -> None:
         """Started in the background, it neither keeps the call waiting nor outlives it."""
-        self.assertTrue(gone(int(self.shell("sleep 30 & echo $!"))))
-        self.assertTrue(gone(int(self.shell("sleep 30 >/dev/null 2>&1 & echo $!"))))
+        self.assertTrue(gone(int(self.shell("sleep 90 & echo $!"))))
+        self.assertTrue(gone(int(self.shell("sleep 90 >/dev/null 2>&1 & echo $!"))))
 
     def test_a_program_that_leaves_the_group_does_not_hold_the_call(self) -> None:
         """A daemon with a session of its own keeps the pipe open; the call ends without it."""
         start = time.monotonic()
         self.put("s.py", "import subprocess\n"
-                         "print(subprocess.Popen(['sleep', '30'], start_new_session=True).pid)")
+                         "print(subprocess.Popen(['sleep', '90'], start_new_session=True).pid)")
         pid = int(self.ok("run_command", command="python3 s.py").removeprefix("exit=0\n"))
-        self.assertLess(time.monotonic() - start, 2)
+        self.assertLess(time.monotonic() - start, PATIENCE)
         os.kill(pid, signal.SIGKILL)
 
     def test_a_program_that_ignores_the_first_signal_is_killed(self) -> None:
         """SIGTERM first, so that it can clean up, then SIGKILL."""
-        for trap, output in (("", "start"), ("echo end; exit", "start\nend")):
-            said = self.shell(f"trap '{trap}' TERM; echo start; sleep 30 & wait; sleep 30", .1)
+        for trap, output, grace in (("", "start", .2), ("echo end; exit", "start\nend", PATIENCE)):
+            with mock.patch("mini_agent.tools.process.GRACE", grace):
+                said = begun(lambda limit: self.shell(
+                    f"trap '{trap}' TERM; echo start; sleep 90 & wait; sleep 90", limit), "start")
             self.assertEqual(said.partition("\n")[2], output)
 
     def test_an_interrupt_ends_the_group_too(self) -> None:
@@ -194,7 +198,7 @@ class EndingTest(ToolCase):
         self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, interrupt))
         threading.Thread(target=once_it_runs, daemon=True).start()
         with self.assertRaises(KeyboardInterrupt):
-            self.shell("echo $$ > pid; sleep 30")
+            self.shell("echo $$ > pid; sleep 90")
         self.assertTrue(gone(int(file.read_text(encoding="utf-8"))))
 
 

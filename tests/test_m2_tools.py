@@ -216,9 +216,9 @@ class BoxTest(ToolCase):
         """A hostile file cannot make the cleaning slow."""
         for piece in ("\x1b]", "\x1bP", "\x1b[1;", "\r", "\b", "a\r", "\x1b[", "\x9b1"):
             with self.subTest(piece=piece):
-                start = time.perf_counter()
+                start = time.process_time()
                 clean_output(piece * 200_000)
-                self.assertLess(time.perf_counter() - start, 1)
+                self.assertLess(time.process_time() - start, 5)
 
 
 class HostileTest(ToolCase):

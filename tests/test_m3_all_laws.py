@@ -14,7 +14,7 @@ from .fuzz import HISTORIES, Verdict, case_of, names, options, try_all, turns
 from .lawbook import broken_laws, live
 
 SESSIONS = 25        # each; more of those that break laws, until they have
-NAIVE_SESSIONS = 300
+NAIVE_SESSIONS = 150
 
 
 class AllLaws(unittest.TestCase):

@@ -405,7 +405,7 @@ class CommandTest(SubagentTest):
     def child(self, line: bytes) -> subprocess.CompletedProcess[bytes]:
         """Say one line to the command, and end its input."""
         return subprocess.run([sys.executable, "-m", "mini_agent", "child"], input=line, cwd=ROOT,
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=300)
 
     def request(self) -> dict[str, Any]:
         """A task that is done in one step."""

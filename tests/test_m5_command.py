@@ -297,7 +297,7 @@ class Gate(tuple[bytes, ...]):
         waits, self._looked = self._looked, True  # the first time only the sizes are summed up
         for number, piece in enumerate(super().__iter__()):
             if number == 1 and waits:
-                self.opened.wait(30)
+                self.opened.wait(120)
             yield piece
 
 
@@ -335,7 +335,7 @@ class AtATerminal(Case):
         """Wait until `text`, or one of several, is seen behind what was waited for before."""
         wanted = re.compile("|".join(map(re.escape, (text,) if isinstance(text, str) else text)))
         while not (found := wanted.search(self.seen, self.looked_to)):
-            ready, _, _ = select.select([self.mine], [], [], 30)
+            ready, _, _ = select.select([self.mine], [], [], 120)
             if not ready:
                 self.fail(f"waited for {text!r}, seen: {self.seen!r}")
             try:
@@ -367,7 +367,7 @@ class AtATerminal(Case):
             self.until("Bye.")
             self.until("> ")
             self.type("/quit\r")
-            self.assertEqual(0, self.process.wait(30))
+            self.assertEqual(0, self.process.wait(120))
             sent = [[message["content"] for message in request.body["messages"]
                      if message["role"] == "user"] for request in server.requests]
         self.assertEqual([["go"], ["go", "and mind the tests"],
@@ -393,7 +393,7 @@ class AtATerminal(Case):
             self.until("(Ctrl-C again ends the program)")
             self.until("> ")
             self.type("\x03")
-            self.assertEqual(130, self.process.wait(30))
+            self.assertEqual(130, self.process.wait(120))
         records = read_trace(self.folder / "s.jsonl").records
         self.assertEqual(1, len([1 for record in records if record.get("event") == "interrupted"]))
         self.assertEqual("final_answer", records[-1]["payload"]["reason"])
@@ -417,7 +417,7 @@ class AtATerminal(Case):
             self.until("(Ctrl-C again ends the program)")
             self.until("> ")
             self.type("\x03")
-            self.assertEqual(130, self.process.wait(30))
+            self.assertEqual(130, self.process.wait(120))
             self.assertEqual(["whole"], [message["content"] for message in
                                          server.requests[0].body["messages"][1:]])
 
@@ -447,7 +447,7 @@ class AtATerminal(Case):
             self.until(seen)
             os.close(self.mine)
             self.mine = -1
-            self.assertIn(self.process.wait(30), statuses)
+            self.assertIn(self.process.wait(120), statuses)
             if isinstance(answer.pieces, Gate):
                 answer.pieces.opened.set()
         self.assertEqual(reason,
@@ -490,7 +490,7 @@ class AtATerminal(Case):
             self.until("Written.")
             self.until("you: ")
             self.type("/quit\r")
-            self.assertEqual(0, self.process.wait(30))
+            self.assertEqual(0, self.process.wait(120))
         self.assertIn("+\\x1b[31mred", self.seen)
         self.assertEqual("\x1b[31mred", (self.folder / "a.txt").read_text(encoding="utf-8"))
         ours = re.sub(r"\x1b\[\?2004[hl]", "", self.seen)  # bracketed paste, of readline

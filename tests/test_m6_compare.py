@@ -510,7 +510,7 @@ class InterruptTest(unittest.TestCase):
         self.addCleanup(_end_group, process.pid)
         self.assertEqual("first is done\n", process.stderr.readline())
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the children too
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
         self.assertEqual((130, "a.jsonl"), (process.returncode, json.loads(out)[0]["session"]), err)
         self.assertNotIn("Traceback", err)
         self.assertTrue(is_gone(process.pid))

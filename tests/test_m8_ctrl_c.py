@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.support import ROOT, FolderTest, command, is_gone, listening
 
 SLEEP = {"tool_calls": [{"name": "run_command", "arguments": {"command": "sleep 60"}}]}
-PATIENCE = 30  # seconds until a test is given up
+PATIENCE = 120  # seconds until a test is given up
 
 
 class CtrlCTest(FolderTest):

@@ -97,7 +97,7 @@ class TypedTest(FolderTest):
                  str(task), "--workspace", str(self.folder)]
         if environment:
             done = subprocess.run([sys.executable, "-X", "dev", "-m", "mini_agent", *words],
-                                  cwd=ROOT, input=raw, capture_output=True, timeout=60,
+                                  cwd=ROOT, input=raw, capture_output=True, timeout=300,
                                   env={**os.environ, **environment})
             status, told = done.returncode, done.stderr.decode("utf-8", "replace")
         else:

@@ -19,7 +19,7 @@ from mini_agent.runner import run_task
 from mini_agent.tasks import load_task
 from mini_agent.trace import Record, TraceFile, read_trace
 from tests.sessions import Counter, Speaker, counting, started, taken_up
-from tests.support import FolderTest
+from tests.support import FolderTest, begun
 from tests.test_m2_shell import gone
 from tests.test_m2_tools import ToolCase
 
@@ -164,10 +164,14 @@ class ManyCallsTest(FolderTest):
 class EndlessTest(ToolCase):
     """Programs that never end by themselves: the limit ends them, and nothing is left."""
 
-    def ended(self, program: str) -> str:
-        """What a program gave that ran into its limit."""
+    def ended(self, program: str, seen: str = "") -> str:
+        """What a program gave that ran into its limit, once it had come so far: to `seen` in
+        what it gave, or to its note of processes."""
         self.put("p.py", program)
-        return self.fails("COMMAND_TIMEOUT", "run_command", command="python3 p.py", timeout=.5)
+        pids = self.root / "pids"
+        return begun(lambda limit: self.fails("COMMAND_TIMEOUT", "run_command",
+                                              command="python3 p.py", timeout=limit),
+                     lambda said: seen in said if seen else pids.exists() and pids.read_bytes())
 
     def left(self) -> list[str]:
         """The numbers of processes that the program has noted and that are still there."""
@@ -177,7 +181,7 @@ class EndlessTest(ToolCase):
 
     def test_one_that_writes_for_ever(self) -> None:
         """Its head and tail are kept, and the memory of neither is without bound."""
-        said = self.ended("while True: print('y' * 1000, flush=True)")
+        said = self.ended("while True: print('y' * 1000, flush=True)", "characters left out")
         self.assertIn("characters left out", said)
         self.assertLess(len(said), 51_000)
 

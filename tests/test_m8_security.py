@@ -377,7 +377,7 @@ class StreamTest(FolderTest):
         """The status and standard error of `show` with a shell's redirection."""
         command = f'"$0" -X dev -m mini_agent show "$1" --step 4 {ending}'
         done = subprocess.run(["sh", "-c", command, sys.executable, REFERENCE], cwd=ROOT,
-                              capture_output=True, timeout=60, env={**os.environ, **environment})
+                              capture_output=True, timeout=300, env={**os.environ, **environment})
         return done.returncode, done.stderr.decode("utf-8", "replace")
 
     def test_a_stream_that_is_closed_or_full(self) -> None:

@@ -326,7 +326,7 @@ class CommandsTest(FolderTest):
             for line in lines:
                 words = shlex.split(line.replace("traces/", f"{self.folder}/"))
                 done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True,
-                                      encoding="utf-8", input="What is left?\n/quit\n", timeout=60,
+                                      encoding="utf-8", input="What is left?\n/quit\n", timeout=300,
                                       env=_environment(self.folder, **variables))
                 self.assertEqual(0, done.returncode, done.stderr)
                 self.assertIn("An entry.", done.stdout)
