@@ -108,7 +108,8 @@ def find_trace(text: str) -> Path:
     Raises `UsageError` where there is no such child.
     """
     above, mark, number = text.rpartition("#")
-    if not mark or not (number.isascii() and number.isdecimal()) or Path(text).exists():
+    if not (mark and Path(above).name and number.isascii() and number.isdecimal()) \
+            or Path(text).exists():
         return Path(text)
     parent = find_trace(above)
     path = child_trace(trace_folder(parent), int(number))
