@@ -56,7 +56,7 @@ class FollowTest(FolderTest):
         self.assertEqual(["", "#1", "#2", "#3"], [name for name, _ in family_of(Path(TRACE))])
 
     def test_a_sign_without_a_number_belongs_to_the_name(self) -> None:
-        """So do digits that are not those of ASCII, a number without a sign, and one without a name."""
+        """So do digits that are not those of ASCII, a number without a sign, or without a name."""
         for name in ("12", "t#", "t#x", "t#-1", "t#\u0661", "t#\u00b2", "", "#1", "/#1", ".#1"):
             self.assertEqual(Path(name), find_trace(name))
 

@@ -236,6 +236,15 @@ class WrongSettings(Case):
                                                done.stderr.count("\n")), done.stderr)
             self.assertRegex(done.stderr, f"^mini-agent: .*{says}")
 
+    def test_a_script_is_refused_where_its_sub_agent_could_not_begin(self) -> None:
+        """As a task file that is run."""
+        said = {"content": "Looked."}
+        script = self.write_task(replies=[{"tool_calls": [
+            {"name": "delegate", "arguments": {"task": "look"}}], "children": {
+                "0": {"policy": "clipp", "window": 9_000, "replies": [said]}}}, said])
+        self.refused(r"replies\[0\]\.children\.0: policy: no policy 'clipp'; did you mean clip",
+                     "chat", "go", "--script", str(script))
+
     def test_endpoint_key_and_model(self) -> None:
         """None set, mistyped, nobody there, a page in its place, a model that is not there."""
         self.refused("no model is named; set it, or name one with --model")

@@ -19,7 +19,7 @@ from ..compression.budget import window_tokens
 from ..compression.catalogue import DEFAULT_POLICY
 from ..compression.policies import find_policy, plain
 from ..errors import UsageError
-from ..governance import governed_by, with_room
+from ..governance import check_scripts, governed_by, with_room
 from ..interrupts import Interrupts
 from ..lab.session_steps import steps_at
 from ..lab.why import explain
@@ -110,6 +110,7 @@ class Wiring:
         options, screen = self._options, self._screen
         if options.script is not None:
             task, session = load_task(options.script), self.session
+            check_scripts(task)
             return task.model(session.agent.history, session.step) if session else task.model()
         asked = Options(options.provider, options.base_url, name or options.model,
                         window=self._window(), max_tokens=options.max_tokens)
