@@ -183,7 +183,7 @@ class BadInputTest(FolderTest):
                                 (("show", "x", "--step", "y"),
                                  "--step: invalid int value: 'y'; see"),
                                 (("compare", "x", "--evidence", "-1"),
-                                 "a list of -1 is none; give a"),
+                                 "-1 is not a length; give a"),
                                 (("run", "x", "--max-steps", "0"),
                                  "--max-steps: 0 is not a limit; give")):
             with self.subTest(says):

@@ -78,7 +78,7 @@ def record_of(pin: Pin, step: int, by: str, refused: str, state: WindowState) ->
 def new_marks(state: WindowState) -> list[tuple[Pin, str]]:
     """(pin, what is wrong with it) of each mark that came in since the last request, once."""
     new = state.history[state.asked:]
-    if not any(map(may_mark, new)):  # as mostly
+    if not any(map(may_mark, new)):  # the usual case
         return []
     found = {pin: wrong for index, message in enumerate(new, state.asked)
              for pin, wrong in marks(index, message)}

@@ -15,7 +15,7 @@ from operator import sub
 def stretches(rising: Sequence[int]) -> list[range]:
     """The numbers as stretches without a gap, in order."""
     if rising and rising[-1] - rising[0] == len(rising) - 1:
-        return [range(rising[0], rising[-1] + 1)]  # one, as mostly
+        return [range(rising[0], rising[-1] + 1)]  # one: the usual case
     jumps = (at for at, by in enumerate(map(sub, rising[1:], rising), 1) if by > 1)
     return [range(rising[start], rising[stop - 1] + 1)
             for start, stop in pairwise([0, *jumps, len(rising)])] if rising else []

@@ -40,7 +40,7 @@ MADE = ("summary", "attached")  # entries that are not the agent's
 
 
 class EmbeddedWindow:
-    """Keeps what an agent sends within a window of so many tokens.
+    """Keeps what an agent sends within a `window` in tokens.
 
     `messages` are in the form of the `provider` (openai or anthropic), and so are `tools`, the
     agent's own; in the messages protocol, `system` stands beside them: it is counted and not

@@ -33,7 +33,7 @@ class Bounds:
                              place="--max-peak", value=self.max_peak,
                              remedy="give a positive number")
         if self.min_recall is not None and not 0 <= self.min_recall <= 1:
-            raise UsageError(f"no recall is {self.min_recall}", place="--min-recall",
+            raise UsageError(f"{self.min_recall} is not a recall", place="--min-recall",
                              value=self.min_recall, remedy="give a share from 0 to 1")
         if self.min_recall is not None and not evidence:
             raise UsageError("without the evidence there is no recall to bound",

@@ -70,7 +70,7 @@ def panel(number: int, title: str, points: Points, scale: Scale, look: Look) -> 
 
 
 def width_of(panels: int) -> int:
-    """Pixels of a picture of so many panels."""
+    """Pixels of a picture of that many panels."""
     return LEFT + panels * (WIDTH + GAP)
 
 

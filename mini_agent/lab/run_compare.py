@@ -116,7 +116,7 @@ def _plan(options: argparse.Namespace) -> Plan:
         raise UsageError("--evidence and --no-evidence contradict each other", place="--evidence",
                          remedy="give one of them")
     if options.evidence is not None and options.evidence < 1:
-        raise UsageError(f"a list of {options.evidence} is none", place="--evidence",
+        raise UsageError(f"{options.evidence} is not a length", place="--evidence",
                          value=options.evidence, remedy="give a positive number")
     page = bool(options.html)
     return Plan(policies, windows, options.estimator, _facts(options.fact),
