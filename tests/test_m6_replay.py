@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mini_agent.compression.policies import find_policy, policy_names
 from mini_agent.lab.extremes import EXTREMES, lab_policy
+from mini_agent.lab.facts import Probe
 from mini_agent.lab.measures import KEYS, Tally
 from mini_agent.lab.recording import Recording
 from mini_agent.lab.replay import Trial, replay
@@ -198,6 +199,17 @@ class LessonTest(unittest.TestCase):
         rows = rows_of(self.session, 1_800, "clip", "clip_errors", facts=(POINT,))
         self.assertEqual({"none": "verbatim", "clip": "handle", "clip_errors": "verbatim"},
                          {name: row["facts"][POINT] for name, (row, _) in rows.items()})
+
+
+    def test_a_fact_is_followed_from_the_step_behind_the_one_that_said_it(self):
+        """Not said yet, there, behind a handle; what is never said is gone."""
+        said = self.session.messages[2]["content"]  # by the first call: no view had it then
+        tally = Tally(self.session, (POINT, said, "never said"))
+        replay(self.session, [Trial(self.session, find_policy("clip"), 1_800, [tally])])
+        self.assertEqual([([(0, ""), (2, "verbatim"), (5, "handle")], "handle"),
+                          ([(0, ""), (1, "verbatim")], "verbatim"), ([(0, "")], "gone")],
+                         [(probe.states, probe.state) for probe in tally.probes])
+        self.assertEqual("gone", Probe(POINT, self.session.messages).state)
 
 
 class ActsTest(FolderTest):

@@ -21,10 +21,10 @@ from .support import ROOT, FolderTest, command
 from .test_m3_digest import session
 
 
-def result(number: int, window: int = 1_000, **far: float) -> dict[str, Any]:
+def result(number: int, window: int = 1_000, **far: float | None) -> dict[str, Any]:
     """A session with this far recall under some policies, .5 under the others."""
     rows = [{"session": f"s{number}", "window": window, "policy": policy, "steps": 10,
-             "far_recall": far.get(policy, .5), "far_in_context": far.get(policy, .5) - .1,
+             "far_recall": far.get(policy, .5), "far_in_context": (far.get(policy, .5) or .1) - .1,
              "recall": .9, "fresh": .5, "lines": None, "reach": .9,
              "cost": .4 + .1 * (policy in KNOWN),
              "summary_price": .2 * (policy == "tail_summary"), "summary_tokens": 0,
@@ -61,13 +61,39 @@ class StudyTest(unittest.TestCase):
         self.assertAlmostEqual(self.study.paid(1_000, "tail_summary"), .7)
         self.assertEqual(self.study.near(1_000, "digest"), ["clip", "tail_summary"])
 
+    def test_what_was_not_measured_is_in_no_pair_and_chosen_last(self) -> None:
+        """A session without far evidence, a policy that has none, one that costs nothing; and of
+        two windows each has its own."""
+        bare = dict.fromkeys((*KNOWN, "digest"))
+        study = Study([result(0, digest=.9, clip=.5), result(1, digest=.4, clip=None),
+                       result(2, digest=None, clip=.4)])
+        self.assertEqual([Pair("s0", .9, .5)],
+                         study.pairs(1_000, "digest", "clip", "far_recall"))
+        none = Study([result(0, **bare)])
+        self.assertEqual(([], KNOWN[0], [*KNOWN]), (
+            none.pairs(1_000, "digest", "clip", "far_recall"),
+            none.best_known(1_000, "far_recall"), sorted(none.near(1_000, "digest"),
+                                                         key=KNOWN.index)))
+        self.assertEqual([], [told for told in Study([result(0, 16_000, **bare)]).distances(16_000)
+                              if told.startswith("digest ")])
+        free = Study([{**whole, "rows": [{**row, "cost": None, "summary_price": None}
+                                         for row in whole["rows"]]} for whole in [result(0)]])
+        self.assertEqual(0, free.paid(1_000, "clip"))
+        both = result(0, digest=.9)
+        both["rows"] += result(0, 2_000, digest=.1)["rows"]
+        self.assertEqual([.9, .1], [Study([both]).pairs(
+            window, "digest", "clip", "far_recall")[0].ours for window in (1_000, 2_000)])
+
     def test_the_sentences_name_every_part(self) -> None:
         """Each variant, the negative results too."""
         said = "\n".join(self.study.sentences())
         for name in VARIANTS:
             self.assertIn(f"{name} (", said)
         self.assertIn("Window 1000, 3 sessions counted:", said)
-        self.assertIn("digest costs 0.400", said)
+        self.assertIn("digest costs 0.400; the cheapest known policy within ", said)
+        self.assertIn("digest against clip, the known policy with the most far recall: ", said)
+        alone = "\n".join(Study([result(0, digest=1.0)]).sentences())
+        self.assertIn("digest costs 0.400; no known policy is within ", alone)
 
     def test_the_distance_to_the_prototype_has_the_interval_of_the_sessions_here(self) -> None:
         """The mean of the differences, where the prototype was measured at this window."""
