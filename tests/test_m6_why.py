@@ -9,7 +9,8 @@ from mini_agent.compression.tools import ReadResult, page_chars
 from mini_agent.compression.view import Entry
 from mini_agent.errors import TraceError
 from mini_agent.hostile import escaped
-from mini_agent.lab.session_steps import steps_at
+from mini_agent.lab.progress import ProgressLine
+from mini_agent.lab.session_steps import ReplayOptions, steps_at
 from mini_agent.lab.sessions import left_out, open_sessions
 from mini_agent.lab.show import show_trace
 from mini_agent.lab.steps import TraceStep, views
@@ -270,6 +271,42 @@ class WhyTest(unittest.TestCase):
                            ("fact", ([2], [1]))):
             now = explain(text, [TraceStep(0, 4, arrived, [made])], history)["now"]
             self.assertEqual(ways, (now["handles"], now["spans"]))
+
+    def test_steps_that_differ_in_messages_that_are_not_named_are_one(self):
+        """Only more of them, and no record that did it: of each, it is told when it came."""
+        history = [user(f"fact {number}") for number in range(9)]
+        arrived = [Entry(message, 3, (at,), "verbatim") for at, message in enumerate(history)]
+        made = {"seq": 7, "payload": {
+            "step": 7, "strategy": "s", "trigger": "threshold", "before_tokens": 9,
+            "after_tokens": 5, "affected_indexes": [1], "entries": [
+                {"at": 1, "message": user("fact"), "tokens": 1, "stands_for": [1],
+                 "how": "shortened"}]}}
+        found = explain("fact", [TraceStep(at, at + 1, arrived[at:at + 1], [made] * (at == 7))
+                                 for at in range(9)], history)
+        self.assertEqual([
+            *[(at, at, at + 1, None) for at in range(4)], (4, 6, 7, None), (7, 8, 8, 7)], [
+            (seen["first"], seen["last"], len(seen["messages"]),
+             seen["cause"] and seen["cause"]["seq"]) for seen in found["seen"]])
+        self.assertEqual([*zip(range(9), [True] * 9)], [
+            (place["first_seen"], place["with_text"]) for place in found["entered"]])
+
+    def test_how_far_a_replay_has_come_is_told(self):
+        """Of how many messages how many are replayed; then the line is wiped."""
+        told = []
+
+        class Told(ProgressLine):
+            def __call__(self, done):
+                told.append(done)
+
+            def end(self):
+                told.append("end")
+
+        def line_for(total):
+            told.append(total)
+            return Told(total, None, float)
+        (_, steps, history), = steps_at(str(SAMPLES / "rename.json"), ReplayOptions(
+            "clip", progress=line_for))
+        self.assertEqual([len(history), *(step.history for step in steps), "end"], told)
 
     def test_what_took_a_handle_away_is_named(self):
         """The text was gone before: clipped, and the placeholder then summed up."""
@@ -717,21 +754,6 @@ class WordsTest(unittest.TestCase):
             self.assertEqual(entered, told[5:-2])
             self.assertEqual(f"step 2         {seen}", told[-2])
             self.assertEqual(nearly, list(why_lines(self.found(nearly=near[:count])))[6:])
-
-    def test_steps_that_differ_in_messages_that_are_not_named_are_one_line(self):
-        """Only more of them, and no record that did it; what is JSON has each."""
-        cause = {"seq": 7, "step": 6, "strategy": "s", "trigger": "threshold", "before_tokens": 9,
-                 "after_tokens": 5}
-        seen = [{**self.sight("verbatim", range(count)), **more, "first": at, "last": at}
-                for at, (count, more) in enumerate((
-                    (4, {}), (5, {}), (6, {}), (7, {}), (8, {"cause": cause}), (9, {}),
-                    (9, {"form": "shortened"})), 1)]
-        told = list(why_lines(self.found([self.place(0)], seen, form="verbatim", log=[0])))[1:-1]
-        named = "verbatim in #0, #1, #2, #3, #4"
-        self.assertEqual([
-            "step 1         verbatim in #0, #1, #2, #3", f"step 2-4       {named} and 2 more",
-            f"step 5-6       {named} and 4 more: s (seq 7, threshold, 9 -> 5 tokens)",
-            f"step 7         in a shortened {named[12:]} and 4 more"], told)
 
     def test_what_was_said_again_behind_a_compression_of_the_recorded_agent_is_told(self):
         """It had that; of what it had before, nobody knows."""

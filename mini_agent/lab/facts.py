@@ -22,6 +22,13 @@ def state_of(fact: str, view: View, holders: set[int]) -> str:
     if not holders:
         return ""
     hows = {entry.how for entry in view.entries if fact in text_of(entry.message)}
+    return state_by(hows, view, holders)
+
+
+def state_by(hows: set[str], view: View, holders: set[int]) -> str:
+    """The same; `hows` are those of the entries that have the fact."""
+    if not holders:
+        return ""
     if hows & {"verbatim", "shortened"}:
         return "verbatim"
     if hows:

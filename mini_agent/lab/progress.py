@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from typing import TextIO
 
@@ -10,7 +11,7 @@ EVERY = .5       # seconds between two lines
 
 
 class ProgressLine:
-    """Called with the bytes that are done; writes only to a terminal.
+    """Called with the bytes, or messages, that are done; writes only to a terminal.
 
     `clock` gives seconds; the time left is what the rest takes at the speed so far.
     """
@@ -21,7 +22,7 @@ class ProgressLine:
         self._shown = 0
 
     def __call__(self, done: int) -> None:
-        """`done` bytes are read: more than there were, where a file has grown since."""
+        """So much is done: more than there was, where a file has grown since."""
         now, done = self._clock(), min(done, self._total)
         if not self._stream.isatty() or now - self._start < PATIENCE or now - self._last < EVERY:
             return
@@ -47,3 +48,8 @@ def _spoken(seconds: float) -> str:
     if minutes >= 60:
         return f"{minutes // 60} h {minutes % 60:02d} min"
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def quiet(total: int) -> ProgressLine:
+    """A line that nobody sees."""
+    return ProgressLine(total, io.StringIO(), float)

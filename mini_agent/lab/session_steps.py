@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from ..subagents.traces import children_of, family_of, find_trace
 from ..tokens import Estimator, estimator
 from ..trace import Trace, parse_record, read_trace
 from .extremes import lab_policy
+from .progress import ProgressLine, quiet
 from .recording import Recording
 from .sessions import left_out, open_sessions
 from .steps import TraceStep, steps_of_replay, steps_of_trace
@@ -28,11 +29,13 @@ SessionSteps = tuple[str, Sequence[TraceStep], Sequence[Message]]
 
 class ReplayOptions(NamedTuple):
     """How a session is to be replayed: under which policy ("": as it was recorded), at which
-    window (as a person types it), a task file in a copy of which workspace."""
+    window (as a person types it), a task file in a copy of which workspace. `progress` makes
+    what is told, of so many messages of a session, how many are replayed."""
 
     policy: str = ""
     window: str = "32k"
     workspace: str = ""
+    progress: Callable[[int], ProgressLine] = quiet
 
 
 def steps_at(path: str, options: ReplayOptions = ReplayOptions(),
@@ -45,7 +48,7 @@ def steps_at(path: str, options: ReplayOptions = ReplayOptions(),
     recorded agent had compressed itself).
     """
     name, path = Path(path).name, str(find_trace(path))
-    policy, window, workspace = options
+    policy, window, workspace, progress = options
     if not policy and is_trace(path):
         for number, place in islice(family_of(Path(path)), None if below else 1):
             trace = read_trace(place)
@@ -56,9 +59,11 @@ def steps_at(path: str, options: ReplayOptions = ReplayOptions(),
         recording = Recording(session.name, session.format, session.messages, estimator(),
                               session.acts)
         marks = () if policy else (mark.at for mark in session.host_compressions)
-        yield session.name, steps_of_replay(
-            recording, lab_policy(policy or "none", recording), window_tokens(window),
-            marks), session.messages
+        line = progress(len(session.messages))
+        steps = steps_of_replay(recording, lab_policy(policy or "none", recording),
+                                window_tokens(window), marks, line)
+        line.end()
+        yield session.name, steps, session.messages
 
 
 def unread_at(path: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -52,9 +53,11 @@ def _add_replay(parser: argparse.ArgumentParser) -> None:
 
 def _replay_options(options: argparse.Namespace) -> ReplayOptions:
     """What the options of `_add_replay` say."""
+    from .progress import ProgressLine
     from .session_steps import ReplayOptions
 
-    return ReplayOptions(options.policy, options.window, options.workspace)
+    return ReplayOptions(options.policy, options.window, options.workspace,
+                         lambda total: ProgressLine(total, sys.stderr, time.monotonic))
 
 
 def _show(options: argparse.Namespace) -> int:

@@ -6,8 +6,9 @@ its records, and of a session that is replayed under a policy; both come as `Tra
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..compression.policies import Policy
 from ..compression.state import rebuild
@@ -71,9 +72,11 @@ def views(steps: Iterable[TraceStep]) -> Iterator[tuple[TraceStep, View]]:
 
 
 def steps_of_replay(recording: Recording, policy: Policy, window: int,
-                    marks: Iterable[int] = ()) -> list[TraceStep]:
+                    marks: Iterable[int] = (), progress: Callable[[int], Any] = lambda _: None,
+                    ) -> list[TraceStep]:
     """The model calls of a recorded session under a policy at a window; `marks` are how many
-    messages it had each time its own agent compressed it."""
+    messages it had each time its own agent compressed it, `progress` hears how many of its
+    messages are replayed."""
     taken: list[TraceStep] = []
     waiting = sorted(marks)
 
@@ -83,5 +86,5 @@ def steps_of_replay(recording: Recording, policy: Policy, window: int,
         del waiting[:len(come)]
         taken.append(TraceStep(moment.step, moment.at, moment.arrived, changes, host=bool(come)))
 
-    replay(recording, [Trial(recording, policy, window, [note])])
+    replay(recording, [Trial(recording, policy, window, [note])], progress)
     return taken

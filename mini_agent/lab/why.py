@@ -7,19 +7,21 @@ finding the session and its steps (`session_steps.py`, `steps.py`), and the word
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..actions import call_of
 from ..compression.tools import part_with
-from ..compression.view import View, apply, from_payload
+from ..compression.view import Entry, View, apply, from_payload
 from ..held import handles
 from ..messages import Message, arguments_text, text_of
 from ..trace import Record
-from .facts import state_of
+from .facts import state_by
 from .nearly import nearly_said
 from .steps import TraceStep
-from .whyform import Cause, Occurrence, Explanation, FirstSeen, Origin, WayBack
+from .whyform import NAMED, Cause, Occurrence, Explanation, FirstSeen, Origin, WayBack
 
 EACH = "read_result(handle=N)"  # in a text that stands for many: each of them can be read again
 
@@ -38,63 +40,81 @@ class Sighting:
     sent: bool = True
 
 
+class Followed:
+    """A view, made of the steps one after the other, in which a text is followed: `holders` are
+    the history messages said so far that have it, `having` the entries, by their id."""
+
+    def __init__(self, text: str, history: Sequence[Message]) -> None:
+        self.text, self.view = text, View()
+        self.holders: set[int] = set()
+        self.having: dict[int, Entry] = {}
+        self._where = deque(index for index, message in enumerate(history)
+                            if text in text_of(message))
+
+    def take(self, step: TraceStep) -> tuple[list[Entry], Record | None, Record | None]:
+        """What has arrived with the text. Of the step's changes the last that touched the text,
+        and the last that touched a message with it (by a handle, say, whose text stands
+        elsewhere)."""
+        cause = about = None
+        while self._where and self._where[0] < step.history:
+            self.holders.add(self._where.popleft())
+        for entry in step.arrived:
+            self.view.append(entry)
+        came = self._with_text(step.arrived)
+        for record in step.changes:
+            change = from_payload(record["payload"])
+            gone, made = self.view.at(change.affected), [entry for _, entry in change.inserts]
+            had = [self.having.pop(id(entry)) for entry in gone if id(entry) in self.having]
+            if had + self._with_text(made):
+                cause = record
+            if any(not self.holders.isdisjoint(entry.stands_for) for entry in (*gone, *made)):
+                about = record
+            self.view = apply(self.view, change)
+        return came, cause, about
+
+    def _with_text(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Those of the new entries that have the text; they are kept in mind."""
+        found = [entry for entry in entries if self.text in text_of(entry.message)]
+        self.having.update((id(entry), entry) for entry in found)
+        return found
+
+    def look(self, step: int, cause: Record | None) -> Sighting:
+        """How the text stands in the view: the form, and the history messages it stands for. What
+        no message has said yet can be there all the same, in a summary or attached: `made`."""
+        hows = {entry.how for entry in self.having.values()}
+        form = state_by(hows, self.view, self.holders) or ("made" if hows else "")
+        if form == "verbatim" and "verbatim" not in hows:
+            form = "shortened"
+        elif form == "summary" and hows == {"attached"}:
+            form = "attached"
+        at = sorted(index for entry in self.having.values() for index in entry.stands_for
+                    if index in self.holders and (entry.how == form or form not in hows))
+        return Sighting(step, step, form, at, cause)
+
+
 def sightings(text: str, steps: Iterable[TraceStep],
               history: Sequence[Message]) -> tuple[list[Sighting], View]:
     """The forms in which `text` was seen, step after step, "" before it was there, and the
-    last view."""
-    where = [index for index, message in enumerate(history) if text in text_of(message)]
+    last view. Steps that only have more messages than can be named are one sighting."""
     found: list[Sighting] = []
-    view = View()
-    for taken in steps:
-        came = any(text in text_of(entry.message) for entry in taken.arrived)
-        holders = {index for index in where if index < taken.history}
-        view, cause, about = _folded(text, taken, view, frozenset(holders))
-        if came or taken.changes or not found:
-            sight = _look(text, view, holders, taken.step, cause)
-            sight.sent = taken.asked
+    followed = Followed(text, history)
+    for step in steps:
+        came, cause, about = followed.take(step)
+        last = found[-1] if found else None
+        if last and not step.changes and last.form == "verbatim" and len(last.at) >= NAMED:
+            last.at += [index for entry in came for index in entry.stands_for]
+        elif came or step.changes or not last:
+            sight = followed.look(step.step, cause)
+            sight.sent = step.asked
             if sight.form in ("handle", "gone"):
                 sight.cause = cause or about
-            if not sight.form and found and found[-1].form:
+            if not sight.form and last and last.form:
                 sight.form = "gone"
-            if not found or (sight.form, sight.at) != (found[-1].form, found[-1].at):
+            if not last or (sight.form, sight.at) != (last.form, last.at):
                 found.append(sight)
-        if taken.asked:
-            found[-1].last = taken.step
-    return found, view
-
-
-def _folded(text: str, taken: TraceStep, view: View,
-            holders: frozenset[int]) -> tuple[View, Record | None, Record | None]:
-    """The view of a step, made of the one before. Of its changes the last that touched the
-    text, and the last that touched a message with it (by a handle, say, whose text stands
-    elsewhere)."""
-    cause = about = None
-    for entry in taken.arrived:
-        view.append(entry)
-    for record in taken.changes:
-        change = from_payload(record["payload"])
-        touched = (*view.at(change.affected), *(entry for _, entry in change.inserts))
-        if any(text in text_of(entry.message) for entry in touched):
-            cause = record
-        if any(entry.covers(holders) for entry in touched):
-            about = record
-        view = apply(view, change)
-    return view, cause, about
-
-
-def _look(text: str, view: View, holders: set[int], step: int, cause: Record | None) -> Sighting:
-    """How the text stands in a view: the form, and the history messages it stands for. What
-    no message has said yet can be there all the same, in a summary or attached: `made`."""
-    entries = [entry for entry in view.entries if text in text_of(entry.message)]
-    form = state_of(text, view, holders) or ("made" if entries else "")
-    hows = {entry.how for entry in entries}
-    if form == "verbatim" and "verbatim" not in hows:
-        form = "shortened"
-    elif form == "summary" and hows == {"attached"}:
-        form = "attached"
-    at = sorted(index for entry in entries for index in entry.stands_for
-                if index in holders and (entry.how == form or form not in hows))
-    return Sighting(step, step, form, at, cause)
+        if step.asked:
+            found[-1].last = step.step
+    return found, followed.view
 
 
 def explain(text: str, steps: Iterable[TraceStep], history: Sequence[Message]) -> Explanation:
@@ -103,8 +123,9 @@ def explain(text: str, steps: Iterable[TraceStep], history: Sequence[Message]) -
     sighted, last = sightings(text, taken, history)
     found = [sight for sight in sighted if sight.form]
     holders = [index for index, message in enumerate(history) if text in text_of(message)]
+    asked = [step for step in taken if step.asked]
     entered: list[Occurrence] = [
-        {"message": index, **_origin(history, index), **_first_seen(index, taken, found),
+        {"message": index, **_origin(history, index), **_first_seen(index, asked, found),
          "part": part_with(text, history, index)}
         for index in holders]
     return {"text": text, "entered": entered,
@@ -117,12 +138,22 @@ def explain(text: str, steps: Iterable[TraceStep], history: Sequence[Message]) -
                 holders, last)}}
 
 
-def _first_seen(index: int, taken: Sequence[TraceStep], found: Sequence[Sighting]) -> FirstSeen:
+def _first_seen(index: int, asked: Sequence[TraceStep], found: Sequence[Sighting]) -> FirstSeen:
     """The step whose request first had a message, None for none, and whether the text was in
     it still: a message can be cut before it is sent for the first time."""
-    first = next((step.step for step in taken if step.history > index and step.asked), None)
-    return {"first_seen": first, "with_text": first is not None and any(
-        sight.first <= first <= sight.last and index in sight.at for sight in found)}
+    at = bisect_right(asked, index, key=lambda step: step.history)
+    if at == len(asked):
+        return {"first_seen": None, "with_text": False}
+    first = asked[at].step
+    seen = found[:bisect_right(found, first, key=lambda sight: sight.first)][-1:]
+    return {"first_seen": first, "with_text": any(
+        first <= sight.last and _is_in(sight.at, index) for sight in seen)}
+
+
+def _is_in(numbers: Sequence[int], number: int) -> bool:
+    """Whether rising numbers have this one."""
+    at = bisect_left(numbers, number)
+    return at < len(numbers) and numbers[at] == number
 
 
 def _origin(history: Sequence[Message], index: int) -> Origin:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+NAMED = 5  # messages that are named one by one
+
 
 class Origin(TypedDict):
     """Where a message is from."""
@@ -55,7 +57,7 @@ class Period(TypedDict):
     first: int
     last: int
     form: str                # verbatim, shortened, summary, attached, made, handle or gone
-    messages: list[int]      # history indexes of those that the text stands for
+    messages: list[int]      # history indexes of those that the text stands for, at `last`
     cause: Cause | None      # None where it was a new message
     sent: bool               # if not, it is how the text will stand in the next request
 

@@ -10,16 +10,15 @@ from collections.abc import Iterator, Sequence
 
 from ..columns import number_of
 from ..hostile import one_line
-from .whyform import Cause, Occurrence, Explanation, Now, Period
+from .whyform import NAMED, Cause, Occurrence, Explanation, Now, Period
 
-SHOWN = 5  # messages that are named one by one
 ARGUMENT_CHARS = 120  # of the arguments of a call; --json has all of them
 
 
 def why_lines(found: Explanation) -> Iterator[str]:
     """An explanation in words, one line per fact."""
     yield from _entered(found["entered"]) if found["entered"] else _never_said(found)
-    for sight in _in_short(found["seen"]):
+    for sight in found["seen"]:
         steps = f"{sight['first']}" if sight["first"] == sight["last"] else (
             f"{sight['first']}-{sight['last']}")
         when = f"step {steps:10}" if sight["sent"] else f"{'since then':15}"
@@ -32,22 +31,6 @@ def why_lines(found: Explanation) -> Iterator[str]:
                f"not have had this{_until(found)}")
 
 
-def _in_short(seen: Sequence[Period]) -> Iterator[Period]:
-    """Sights in a row as one, where the next has only more messages than can be named."""
-    last: Period | None = None
-    for sight in seen:
-        if last and len(last["messages"]) >= SHOWN and (
-                sight["cause"] is None and sight["form"] == last["form"]
-                and sight["sent"] and sight["messages"][:SHOWN] == last["messages"][:SHOWN]):
-            last = {**last, "last": sight["last"], "messages": sight["messages"]}
-            continue
-        if last:
-            yield last
-        last = sight
-    if last:
-        yield last
-
-
 def _until(found: Explanation) -> str:
     """When it was said again after the last compression of the recorded agent."""
     again = [place["first_seen"] for place in found["entered"]
@@ -56,32 +39,32 @@ def _until(found: Explanation) -> str:
 
 
 def _entered(entered: Sequence[Occurrence]) -> Iterator[str]:
-    for place in entered[:SHOWN]:
+    for place in entered[:NAMED]:
         arguments = one_line(place["arguments"], ARGUMENT_CHARS)
         source = place["tool"] and f" of {place['tool']} {arguments}"
         seen = place["first_seen"]
         cut = "" if place["with_text"] else ", already without it"
         yield (f"entered   message #{place['message']}, {place['role']}{source}, " + (
             f"first sent at step {seen}{cut}" if seen is not None else "never sent"))
-    if len(entered) > SHOWN:
-        more = number_of(len(entered) - SHOWN, "more message")
+    if len(entered) > NAMED:
+        more = number_of(len(entered) - NAMED, "more message")
         yield f"          and {more}, the last is #{entered[-1]['message']}"
 
 
 def _never_said(found: Explanation) -> Iterator[str]:
     """No message has it; where it nearly stands."""
     yield "it was never said in this session (capitals and blanks have to be as they were)"
-    for place in found["nearly"][:SHOWN]:
+    for place in found["nearly"][:NAMED]:
         words = {"text": repr(one_line(place["words"], ARGUMENT_CHARS)),
                  "call": "it in a call, as JSON", "thinking": "it in its thinking"}
         yield f"nearly    message #{place['message']} has {words[place['where']]}"
-    if len(found["nearly"]) > SHOWN:
-        yield f"          and {number_of(len(found['nearly']) - SHOWN, 'more message')}"
+    if len(found["nearly"]) > NAMED:
+        yield f"          and {number_of(len(found['nearly']) - NAMED, 'more message')}"
 
 
 def _form(sight: Period) -> str:
-    named = ", ".join(f"#{index}" for index in sight["messages"][:SHOWN])
-    more = "" if len(sight["messages"]) <= SHOWN else f" and {len(sight['messages']) - SHOWN} more"
+    named = ", ".join(f"#{index}" for index in sight["messages"][:NAMED])
+    more = "" if len(sight["messages"]) <= NAMED else f" and {len(sight['messages']) - NAMED} more"
     return {"verbatim": f"verbatim in {named}{more}", "shortened": f"in a shortened {named}{more}",
             "summary": "only in a summary", "handle": "not there, behind a handle",
             "attached": "only in what was attached",
