@@ -44,8 +44,9 @@ def read_object(path: Path, schema: Mapping[str, Any],
 def _text(path: Path) -> str:
     try:
         return read_file(path).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        what = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+    except (OSError, ValueError) as error:
+        what = (error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+                if isinstance(error, UnicodeDecodeError) else str(error))  # a NUL in its name
         raise TaskFileError(f"the file cannot be read ({what})", place=str(path),
                             remedy="name a JSON file") from error
 

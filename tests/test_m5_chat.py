@@ -463,7 +463,12 @@ class Talking(FolderTest):
                            ("/undo", "no compression to undo"), ("/stage", "needs a name"),
                            ("/pin never was said", "word for word"), ("/why", "empty text"),
                            (f"/save {self.folder}", "there is a file already"),
-                           ("/save /dev/null/x", "cannot be written")):
+                           ("/save /dev/null/x", "cannot be written"),
+                           ("/save " + "n" * 300, "not a name of a file"),
+                           ("/save ~nobody-at-all/x", "not a name of a file"),
+                           ("/save a\0b", "not a name of a file (it has a NUL)"),
+                           ("/save .", "there is a file already"),
+                           ("/policy a\0b.json", "cannot be read (embedded null")):
             with self.subTest(line):
                 talk = self.talk([DONE], ["hi", line])
                 told = [row for row in talk.told.splitlines() if row.startswith("mini-agent:")]

@@ -18,6 +18,7 @@ from ..compression.policies import find_policy, policy_names
 from ..compression.settings import nearest
 from ..disk import read_file, write_file
 from ..errors import UsageError
+from ..hostile import escaped
 from ..models.base import ParentModel
 from ..session import Session
 from ..trace import trace_folder
@@ -137,8 +138,8 @@ def _save(chat: Talk, rest: str) -> None:
     """/save [FILE]        where the session is kept; copy it to FILE"""
     session = _session(chat)
     if rest:
-        copy_session(session.path, Path(rest).expanduser())
-    chat.screen.tell(f"saved: {rest or session.path}")
+        copy_session(session.path, _target(rest))
+    chat.screen.tell(f"saved: {escaped(rest or str(session.path))}")
 
 
 def _help(chat: Talk, rest: str) -> None:
@@ -175,11 +176,25 @@ def _session(chat: Talk) -> Session:
     return chat.session
 
 
+def _target(name: str) -> Path:
+    """A path where nothing is yet, nor a folder of a run. Raises `UsageError`."""
+    try:
+        path = Path(name).expanduser()
+        taken = path.exists() or trace_folder(path).exists()
+        if "\0" in name:
+            raise ValueError("it has a NUL")
+    except (OSError, RuntimeError, ValueError) as error:  # too long, of nobody's home, a NUL
+        what = getattr(error, "strerror", None) or error
+        raise UsageError(f"not a name of a file ({what})", place="/save", value=name,
+                         remedy="name another one") from error
+    if taken:
+        raise UsageError("there is a file already", place=str(path), remedy="name another one")
+    return path
+
+
 def copy_session(source: Path, target: Path) -> None:
-    """Copy a trace with its folder to where nothing is yet. Raises `UsageError`."""
+    """Copy a trace with its folder. Raises `UsageError`."""
     folder = trace_folder(target)
-    if target.exists() or folder.exists():
-        raise UsageError("there is a file already", place=str(target), remedy="name another one")
     try:
         if trace_folder(source).is_dir():
             shutil.copytree(trace_folder(source), folder)
