@@ -16,7 +16,7 @@ from typing import Any
 from mini_agent.compression.policies import policy_names
 from mini_agent.embedded import EmbeddedWindow
 from mini_agent.embedded.given import Given
-from mini_agent.errors import ContextOverflowError, PromptTooLongError, UsageError
+from mini_agent.errors import ContextOverflowError, PromptTooLongError, TraceError, UsageError
 from mini_agent.lab.check import check_file
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.steps import steps_of_trace, views
@@ -473,6 +473,38 @@ class EmbeddedTest(FolderTest):
         for use in (window.request, lambda: window.reported({}), lambda: window.smaller("")):
             with self.assertRaisesRegex(UsageError, "EmbeddedWindow: it was closed"):
                 use()
+
+    def test_what_cannot_be_recorded_has_not_come_in(self) -> None:
+        """Each further use says the same; a trace that cannot be begun is closed at once."""
+        live, path = [{"role": "user", "content": "Go."}], self.folder / "t.jsonl"
+        window = self.window(live, trace=path)
+        window.request()
+        path.unlink()
+        live += [asking("a"), answering("a", "x")]
+        for use in (window.request, window.request, window.close):
+            with self.assertRaisesRegex(TraceError, "another program has removed"):
+                use()
+        if Path("/dev/full").exists():
+            with self.assertRaisesRegex(TraceError, "/dev/full: the trace cannot be written"):
+                self.window(live, trace="/dev/full")
+
+    def test_reasoning_that_no_trace_can_hold_is_sent_all_the_same(self) -> None:
+        """It is not counted; other reasoning is, in each of its fields."""
+        nested: list[Any] = []
+        for _ in range(300):
+            nested = [nested]
+        sizes = []
+        for more in ({}, {"reasoning": "I look. " * 99}, {"reasoning_details": ["I look. " * 99]},
+                     {"reasoning_details": nested}):
+            live = [{"role": "user", "content": "Go."},
+                    {"role": "assistant", "content": "Done.", **more}]
+            path = self.folder / "t.jsonl"
+            with self.window(live, trace=path) as window:
+                self.assertEqual(live, window.request())
+                sizes.append(window.tokens)
+            self.assertEqual([], list(check_file(str(path))))
+        self.assertEqual(sizes[0], sizes[3])
+        self.assertLess(sizes[0] + 200, min(sizes[1:3]))
 
     def test_a_result_that_has_failed_is_marked_in_the_trace_and_by_the_window(self) -> None:
         """As the messages protocol marks it."""

@@ -11,7 +11,7 @@ from ..messages import Call, Message, assistant, tool_result, user
 from ..models import anthropic
 from ..models.received import received_call
 from .given import Given, wrong
-from .parts import Calls, Piece, answered_call, declared, error_of, parts_of
+from .parts import Calls, Piece, answered_call, declared, error_of, opaque_of, parts_of
 
 THOUGHT = ("thinking", "redacted_thinking")
 
@@ -27,7 +27,7 @@ class BlockForm:
             thought = [block for block in blocks if block.get("type") in THOUGHT]
             calls = [self.call(block) for block in blocks if block.get("type") == "tool_use"]
             yield assistant(self.text(given), calls,
-                            {"anthropic": {"blocks": thought}} if thought else None), given
+                            opaque_of("anthropic", {"blocks": thought})), given
         elif role != "user":
             raise wrong(place, f"no role {role!r}", role,
                         "use user or assistant; the system is given beside the messages")

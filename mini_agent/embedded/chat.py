@@ -10,7 +10,9 @@ from ..messages import Call, Message, assistant, system, tool_result, user
 from ..models import openai
 from ..models.received import received_call
 from .given import Given, wrong
-from .parts import Calls, Piece, answered_call, declared, error_of, parts_of
+from .parts import Calls, Piece, answered_call, declared, error_of, opaque_of, parts_of
+
+REASONING = (*openai.REASONING, "reasoning_details")
 
 
 class ChatForm:
@@ -24,9 +26,9 @@ class ChatForm:
             call = answered_call(given.get("tool_call_id"), waiting, place)
             yield tool_result(call["id"], call["name"], content, error_of(given)), given
         elif role == "assistant":
-            kept = {key: given[key] for key in openai.REASONING if isinstance(given.get(key), str)}
+            kept = {key: given[key] for key in REASONING if given.get(key)}
             calls = [*map(self.call, dicts_of(given.get("tool_calls")))]
-            yield assistant(content, calls, {"openai": kept} if kept else None), given
+            yield assistant(content, calls, opaque_of("openai", kept)), given
         elif role in ("system", "developer"):
             yield system(content), given
         elif role == "user":

@@ -84,18 +84,3 @@ def check_apart(names: Iterable[str], ours: Iterable[str]) -> None:
         if name in known:
             raise wrong(f"tools[{number}]", f"a second tool {name!r}", name, known[name])
         known[name] = "declare each tool once"
-
-
-def check_kept(messages: Sequence[Any], seen: Sequence[Any]) -> None:
-    """`UsageError` where the messages do not begin with those that were seen before."""
-    kept = list(messages[:len(seen)])
-    if kept == seen:
-        return
-    at = next((at for at, (one, other) in enumerate(zip(kept, seen)) if one != other), len(kept))
-    raise changed(at, "messages were taken out" if len(kept) < len(seen) else "it is another one")
-
-
-def changed(at: int, what: str) -> UsageError:
-    """The error for a message that is not what it was when it was looked at."""
-    return wrong(f"messages[{at}]", what, None,
-                 "only append: the window leaves out what does not fit")

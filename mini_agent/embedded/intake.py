@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..compression.view import Entry
+from ..errors import UsageError
 from ..hostile import clean
 from ..lab.convert import write_call
 from ..messages import Message, calls_of, system
 from ..trace import Tracer
 from .forms import Form
-from .given import Given, changed, check_kept, checked_list, checked_message, wrong
+from .given import Given, checked_list, checked_message, wrong
 from .parts import Calls, waiting_for
+
+MADE = ("summary", "attached")  # entries of a view that are not the agent's
 
 
 class Intake:
@@ -35,10 +38,9 @@ class Intake:
 
     def take_in(self, asked: int, tracer: Tracer) -> None:
         """Take in what the agent has appended after `asked` requests. `UsageError` for a message
-        that no endpoint would take, and if the list was changed in another way."""
+        that no endpoint would take."""
         if self._beside and not self.history:
             self._enter(system(self._beside), None, asked, tracer)
-        check_kept(self._given, self._seen)
         for at in range(len(self._seen), len(self._given)):
             place = f"messages[{at}]"
             given = checked_message(self._given[at], place)
@@ -50,21 +52,28 @@ class Intake:
                 self._enter(message, part, asked, tracer)
             self._seen.append(given)
 
-    def check_unchanged(self, entries: Iterable[Entry]) -> None:
-        """`UsageError` where the agent's part of one of these says something else by now; marks
-        for the cache say nothing."""
-        for entry in entries:
-            at = entry.stands_for[0] if entry.how == "verbatim" else -1
-            part = self.parts[at] if at >= 0 else None
-            if part is not None and clean(self._form.text(part)) != entry.message["content"]:
-                raise changed(self._places[at], "its text is not what it was")
+    def check_kept(self, view: Iterable[Entry]) -> None:
+        """`UsageError` where a message of the view is not what it was when it was looked at, in
+        what it says: marks for the cache are no change."""
+        if len(self._given) < len(self._seen):
+            raise _changed(len(self._given), "messages were taken out")
+        for entry in view:
+            part = None if entry.how in MADE else self.parts[entry.stands_for[0]]
+            if part is None:
+                continue
+            place = self._places[entry.stands_for[0]]
+            given, seen = self._given[place], self._seen[place]
+            if given is not seen and given != seen:
+                raise _changed(place, "it is another one")
+            if entry.how == "verbatim" and clean(self._form.text(part)) != entry.message["content"]:
+                raise _changed(place, "its text is not what it was")
 
     def check_answered(self) -> None:
         """`UsageError` where a call has no result yet."""
         if self._open:
             raise self._unanswered(f"messages[{len(self._given)}]", "a call has no result")
 
-    def _unanswered(self, place: str, what: str) -> Exception:
+    def _unanswered(self, place: str, what: str) -> UsageError:
         names = [f"{call['name']} {call['id']}" for call in self._open]
         return wrong(place, f"{what} ({', '.join(names)})", names,
                      "append one for each call before anything else")
@@ -72,10 +81,16 @@ class Intake:
     def _enter(self, message: Message, part: Given | None, asked: int, tracer: Tracer) -> None:
         answers = message["role"] in ("assistant", "tool")
         self.said = max(self.said, asked - answers)
-        if message["role"] == "tool" and (call := waiting_for(message["tool_call_id"], self._open)):
+        waiting = [*self._open]
+        if message["role"] == "tool" and (call := waiting_for(message["tool_call_id"], waiting)):
             write_call(tracer, self.said, call, message)
-        self._open += calls_of(message)
         tracer.message(self.said, message)
+        self._open = [*waiting, *calls_of(message)]  # what could not be recorded is not there
         self.history.append(message)
         self.parts.append(part)
         self._places.append(len(self._seen))
+
+
+def _changed(at: int, what: str) -> UsageError:
+    return wrong(f"messages[{at}]", what, at,
+                 "only append: the window leaves out what does not fit")

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..lab.sessions.fields import dict_of, string_of
 from ..lab.sessions.log import failed
-from ..messages import Call, Message
+from ..messages import Call, Message, is_clean
 from .given import Given, wrong
 
 Piece = tuple[Message, Given]  # a message of ours, and the part of the agent's that it stands for
@@ -26,6 +26,12 @@ def answered_call(call_id: object, waiting: Calls, place: str) -> Call:
         raise wrong(place, f"a result of no open call ({call_id!r})", call_id,
                     "append the message that makes the call first, and one result of each")
     return call
+
+
+def opaque_of(provider: str, kept: dict[str, Any]) -> dict[str, Any] | None:
+    """Reasoning as the history keeps it, None where there is none, or where no trace could give
+    it back as it is."""
+    return {provider: kept} if any(kept.values()) and is_clean(kept) else None
 
 
 def error_of(result: Given) -> dict[str, str] | None:

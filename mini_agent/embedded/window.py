@@ -8,7 +8,7 @@ the endpoint, stages of the work, and the two forms of messages (`forms.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,7 @@ from ..trace import FORMAT, TraceFile, Tracer, trace_folder
 from .forms import form_of
 from .given import (
     Given, check_apart, check_window, checked_dict, checked_system, checked_tools, wrong)
-from .intake import Intake
-
-MADE = ("summary", "attached")  # entries that are not the agent's
+from .intake import MADE, Intake
 
 
 class EmbeddedWindow:
@@ -47,7 +45,8 @@ class EmbeddedWindow:
     sent. `policy` is a name or a file; one whose strategies write summaries needs a `model`
     (`models.connect` makes one). A `window` of None is not known: what is over the agent's
     window is then found out by a refusal (`smaller`). With a `trace` the session is recorded in
-    that file, until `close`, or the end of a `with`. `UsageError` for what cannot be used.
+    that file, until `close`, or the end of a `with`. One thread at a time may use it.
+    `UsageError` for what cannot be used.
     """
 
     def __init__(self, messages: Sequence[Given], policy: str | Path, window: int | None,
@@ -72,14 +71,16 @@ class EmbeddedWindow:
         self._declared = [*own, *self._box.declarations()]
         self._asked = 0  # requests so far
         self._closed = False
-        self._file = None if path is None else TraceFile(path)
-        tracer = Tracer(*([] if self._file is None else [self._file]))
-        self._window = ContextWindow(
-            chosen, governance.budget, WindowState(estimator(governance.estimator), texts),
-            Resources(asked, tracer, store), self._declared)
-        self._asking = Asking(asked, tracer, self._window, texts)
-        tracer.event("run_start", format=FORMAT, task="embedded", **governance.as_recorded(),
-                     language=texts.language)
+        with ExitStack() as opened:
+            sinks = [] if path is None else [opened.enter_context(TraceFile(path))]
+            tracer = Tracer(*sinks)
+            self._window = ContextWindow(
+                chosen, governance.budget, WindowState(estimator(governance.estimator), texts),
+                Resources(asked, tracer, store), self._declared)
+            self._asking = Asking(asked, tracer, self._window, texts)
+            tracer.event("run_start", format=FORMAT, task="embedded", **governance.as_recorded(),
+                         language=texts.language)
+            self._opened = opened.pop_all()
 
     @property
     def tools(self) -> list[Given]:
@@ -98,7 +99,7 @@ class EmbeddedWindow:
         changed, so what is to be marked is copied first. Raises `ContextOverflowError` where it
         cannot be made to fit, `UsageError` for a message that no endpoint would take."""
         self._check_open()
-        self._came.check_unchanged(self._window.view.entries)
+        self._came.check_kept(self._window.view.entries)
         self._came.take_in(self._asked, self._asking.tracer)
         self._came.check_answered()
         self._window.make_ready(self._came.history, self._asked)
@@ -139,7 +140,7 @@ class EmbeddedWindow:
         if self._closed:
             return
         self._closed = True
-        with self._file or nullcontext():
+        with self._opened:
             self._came.take_in(self._asked, self._asking.tracer)
             self._asking.tracer.event("run_end", step=self._came.said, reason="closed",
                                       **self._asking.final_size(self._came.history))
