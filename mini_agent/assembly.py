@@ -1,8 +1,8 @@
 """Milestone 1: an agent is put together here, for a task file and for a person alike.
 
-`Setup` is what others give it, `Grant` what it may do, `Kit` what comes of both: the
-model and the tools that are waited for, the history, the store and the window that the
-tools look into. Who runs them is left out: `runner.py` a task, `session.py` a conversation.
+`Setup` is what others give it, `Grant` what it may do. `AgentBuilder` makes of both the
+model and the tools that are waited for, the store and the window that the tools look into,
+and the agent. Who runs it is left out: `runner.py` a task, `session.py` a conversation.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ class Setup:
     interrupts: Interrupts = field(default_factory=Interrupts)
 
 
-class Kit:
-    """The parts of one agent. Raises `UsageError` where its workspace is not a folder.
+class AgentBuilder:
+    """Makes one agent and has its parts. Raises `UsageError` where its workspace is not a folder.
 
     `name` is that of the run, for its sub-agents. `history` is the live one. What leaves the
     window is kept in `folder`, the run's own, which no tool may write to; in memory without

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .assembly import Kit, Setup
+from .assembly import AgentBuilder, Setup
 from .compression.marks import marked
 from .compression.pinning import too_large
 from .compression.pins import Pin, Pins
@@ -33,8 +33,8 @@ def run_task(task: Task, setup: Setup, governance: Governance | None = None,
     memory. Raises `UsageError` where the workspace is not a folder.
     """
     tracer = Tracer(*setup.sinks, held=setup.interrupts.held)
-    kit = Kit(setup, Texts(task.language), tracer, task.name, history=[], folder=folder)
-    agent = kit.agent(governance)
+    agent = AgentBuilder(setup, Texts(task.language), tracer, task.name, history=[],
+                         folder=folder).agent(governance)
     start: dict[str, Any] = {"format": FORMAT, "task": task.name}
     if governance is not None:
         start |= governance.as_recorded()

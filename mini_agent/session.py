@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .assembly import Kit, Setup
+from .assembly import AgentBuilder, Setup
 from .audit import Line, audit
 from .compression.drop import stored
 from .compression.policies import Policy
@@ -41,13 +41,13 @@ class Session:
         self._typed = setup.incoming
         self.tracer = Tracer(file, meter, *setup.sinks, seq=meter.records,
                              held=setup.interrupts.held)
-        self._kit = Kit(replace(setup, incoming=self._incoming), texts, self.tracer,
-                        file.path.stem, history=[*state.history],
-                        folder=trace_folder(file.path))
-        self.model = self._kit.model
-        self.agent = self._kit.agent(governance, state, meter.children)
-        assert self._kit.window is not None  # something governs
-        self.window = self._kit.window
+        self._builder = AgentBuilder(
+            replace(setup, incoming=self._incoming), texts, self.tracer, file.path.stem,
+            history=[*state.history], folder=trace_folder(file.path))
+        self.model = self._builder.model
+        self.agent = self._builder.agent(governance, state, meter.children)
+        assert self._builder.window is not None  # something governs
+        self.window = self._builder.window
         self.agent.step = meter.answered + 1
 
     @property
@@ -68,7 +68,7 @@ class Session:
 
     def owe(self, records: Sequence[Record]) -> None:
         """Give the store again what these records say it had, whatever became of its file."""
-        self._kit.store.owe(stored(records, self._kit.history))
+        self._builder.store.owe(stored(records, self._builder.history))
 
     def _incoming(self) -> list[str]:
         said, self._said = self._said, []
@@ -81,7 +81,7 @@ class Session:
         """
         policy = with_room(policy, window)
         governance = governed_by(policy, window, self.window.state.estimate.name)
-        tools = self._kit.tools(governance, self.meter.children)
+        tools = self._builder.tools(governance, self.meter.children)
         self.window.use(policy, governance.budget, self.step, tools.declarations(),
                         policy=governance.settings)
         self.agent.tools = tools

@@ -10,7 +10,7 @@ import sys
 import unittest
 from typing import Any
 
-from mini_agent.assembly import Grant, Kit, Setup
+from mini_agent.assembly import AgentBuilder, Grant, Setup
 from mini_agent.errors import TaskFileError
 from mini_agent.governance import govern
 from mini_agent.messages import Message, call, pairing_faults
@@ -365,15 +365,16 @@ class GrantTest(SubagentTest):
                           children=dice.choice([None, ChildLimits(dice.randrange(1, 4)).within(
                               dice.randrange(1, 90), 10**dice.randrange(1, 8))]))
             asked_for = dice.choice([None, lambda tool, arguments: None])
-            kit = Kit(Setup(self.workspace, ScriptedModel([], (), texts), grant, permit=asked_for),
-                      texts, Tracer(), "t", history=[], folder=self.workspace / "a" / "t.d")
-            tools = kit.tools(None)
+            builder = AgentBuilder(
+                Setup(self.workspace, ScriptedModel([], (), texts), grant, permit=asked_for),
+                texts, Tracer(), "t", history=[], folder=self.workspace / "a" / "t.d")
+            tools = builder.tools(None)
             told = {tool["name"]: tool for tool in tools.declarations()}
             own = [name for name in NAMES if name in grant.tools and name != "skill"]
             crew = [] if grant.children is None else ["delegate", "read_child"]
             self.assertEqual([*own, *crew], [*told])
             if "run_command" in own:
-                self.assertEqual(grant.shell, kit.texts("tool_run_command_or_shell") == told[
+                self.assertEqual(grant.shell, builder.texts("tool_run_command_or_shell") == told[
                     "run_command"]["description"])
             if grant.children is not None:
                 given = [name for name in own if name != "run_command" or asked_for is None]
