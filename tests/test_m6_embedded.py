@@ -34,7 +34,7 @@ BASH = {"type": "function", "function": {
         "type": "object", "properties": {"command": {"type": "string"}}}}}
 AS_BLOCKS = {**{key: BASH["function"][key] for key in ("name", "description")},
              "input_schema": BASH["function"]["parameters"]}
-EXAMPLE = re.compile(r"^    from pathlib import Path\n(?:    .*\n|\n(?=    ))+", re.MULTILINE)
+EXAMPLE = re.compile(r"^    from mini_agent.embedded.*\n(?:    .*\n|\n(?=    ))+", re.MULTILINE)
 IMAGE = [{"type": "text", "text": "Look at this."},
          {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]
 

@@ -1,11 +1,11 @@
 """Milestone 6: a policy in the loop of another agent.
 
-    window = EmbeddedWindow(messages, "digest", 32_000, tools)
-    reply = ask(messages=window.request(), tools=window.tools)
+    with EmbeddedWindow(messages, "digest", 32_000, tools) as window:
+        reply = ask(messages=window.request(), tools=window.tools)
 
 `messages` is the agent's own list, which only grows; what is sent in place of it is chosen
 as in `run` and in the lab. With a trace, `why` and `show` can be asked afterwards. Read
-`window.py`; the two forms in which agents keep their messages are in `forms.py`.
+`window.py`, then `intake.py` (what comes in) and `forms.py` (the forms of two protocols).
 """
 
 from .window import EmbeddedWindow
