@@ -13,12 +13,13 @@ from mini_agent.lab.progress import ProgressLine
 from mini_agent.lab.session_steps import ReplayOptions, steps_at
 from mini_agent.lab.sessions import left_out, open_sessions
 from mini_agent.lab.show import show_trace
-from mini_agent.lab.steps import TraceStep, views
+from mini_agent.lab.steps import TraceStep, steps_of_trace, views
 from mini_agent.lab.why import explain
 from mini_agent.lab.whywords import why_lines
 from mini_agent.messages import assistant, call, tool_result, user
 from mini_agent.rhythm import Row, rows
 from mini_agent.texts import Texts
+from mini_agent.tokens import estimator
 from mini_agent.trace import Trace, Tracer, line, read_trace
 from tests.labs import ROOT, SAMPLES, mini_agent
 
@@ -427,6 +428,32 @@ class WhyTest(unittest.TestCase):
             cut.write_bytes(source.read_bytes()[:-9])
             status, out, _ = mini_agent("why", cut, "no such words")
             self.assertEqual((1, True), (status, told in out.partition("unread    ")[2]), out)
+
+
+class ShapeTest(unittest.TestCase):
+    """Records that were damaged, or written by a stranger."""
+
+    def test_a_record_that_does_not_fit_is_refused_with_its_number(self):
+        """Numbers that are none, a key that is missing: one line, and not a crash."""
+        whole = read_trace(REFERENCE).records
+        for event, path, value, says in (
+                ("context_compression", ("entries", 0, "stands_for", 0), [], "stands_for[0] must"),
+                ("context_compression", ("before_tokens",), "9", "must be integer, not string"),
+                ("context_compression", ("trigger",), None, "trigger must be string, not null"),
+                ("context_compression", ("after_tokens",), ..., "after_tokens is missing"),
+                ("model_call", ("step",), "x", "step must be integer, not string 'x'")):
+            records = json.loads(json.dumps(whole))
+            damaged = next(record for record in records if record.get("event") == event)
+            inner = damaged["payload"]
+            for key in path[:-1]:
+                inner = inner[key]
+            inner[path[-1]] = value
+            if value is ...:
+                del inner[path[-1]]
+            with self.subTest(path), self.assertRaises(TraceError) as caught:
+                list(steps_of_trace(records, estimator("published")))
+            self.assertIn(says, str(caught.exception))
+            self.assertEqual(f"seq {damaged['seq']}", caught.exception.place)
 
 
 class ShowTest(unittest.TestCase):

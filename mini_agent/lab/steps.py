@@ -6,17 +6,33 @@ its records, and of a session that is replayed under a policy; both come as `Tra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..compression.policies import Policy
 from ..compression.state import rebuild
 from ..compression.view import Entry, View, apply, from_payload
+from ..errors import TraceError
+from ..texts import Texts
 from ..tokens import Estimator
+from ..tools.schema import COUNT, TEXT, array_of, first_fault
 from ..trace import Record
 from .recording import Recording
 from .replay import Moment, Trial, replay
+
+
+_ENTRY = {"type": "object", "properties": {
+    "at": COUNT, "tokens": COUNT, "how": TEXT, "stands_for": array_of(COUNT)}}
+_NUMBERS = {name: COUNT for name in ("before_tokens", "after_tokens", "tokens")}
+_CHANGE = {"type": "object", "properties": {
+    "strategy": TEXT, "trigger": TEXT, "entries": array_of(_ENTRY), **_NUMBERS}}
+SHAPES: Mapping[str, Mapping[str, Any]] = {  # of payloads, as far as they are told
+    "model_call": {"type": "object", "properties": {"step": COUNT, **_NUMBERS},
+                   "required": ["step"]},
+    "context_compression": {**_CHANGE, "required": [
+        "step", "strategy", "trigger", "before_tokens", "after_tokens", "entries"]},
+    "undo": _CHANGE, "pin": _CHANGE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +55,14 @@ class TraceStep:
 def steps_of_trace(records: Sequence[Record], estimate: Estimator,
                    since: bool = False) -> Iterator[TraceStep]:
     """The model calls of a trace, and after them, if asked for, the changes `since` the last
-    one, where there are any. Raises `TraceError` where a change does not fit."""
+    one, where there are any. Raises `TraceError` where a record does not fit."""
     arrived: list[Entry] = []
     changes: list[Record] = []
     size, host, step = 0, False, -1
     for record, view in rebuild(records, estimate):
+        event, seq = record.get("event", ""), record["seq"]
+        if wrong := first_fault(SHAPES.get(event, {}), record.get("payload"), Texts()):
+            raise TraceError(f"the {event} does not fit ({wrong})", place=f"seq {seq}", value=seq)
         if record["type"] == "message":
             arrived.append(view[-1])
             size += 1
