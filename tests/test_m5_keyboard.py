@@ -158,7 +158,7 @@ class AtATerminal(unittest.TestCase):
             threads = threading.active_count()
             with keyboard.listening():
                 keys.write(b"word\n\x04")
-                self.assertEqual("word", kept.get(timeout=30))
+                self.assertEqual("word", kept.get(timeout=120))
                 while threading.active_count() > threads:
                     pass  # it has to read the last key
             self.assertEqual("word", keyboard.message("> "))
