@@ -416,7 +416,8 @@ class HouseTest(unittest.TestCase):
                 *(node.id for node in nodes if isinstance(node, ast.Name)
                 and isinstance(node.ctx, ast.Store))}
             said = {name.id for node in nodes for kind in ("annotation", "returns")
-                    for name in ast.walk(getattr(node, kind, None) or ast.Pass())
+                    for told in [getattr(node, kind, None)] if told
+                    for name in ast.walk(told)
                     if isinstance(name, ast.Name)}
             self.assertEqual(set(), said - known, path)
 
