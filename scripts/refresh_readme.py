@@ -47,7 +47,7 @@ COLUMNS = 80  # of a reader's terminal
 COUNTED = re.compile(r"(`([\w./-]+\.\w+)` \| )\d+( \|)")
 BLOCK = re.compile(r"(<!-- begin: ([^\n]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 ROW = re.compile(r"^\| *(?:(\d): [^|]*)?\| `([\w./-]+\.\w+)` \|", re.MULTILINE)
-SUM = re.compile(r"(<!-- lines of (\d) -->)\d+")
+SUM = re.compile(r"(<!-- lines of (\d|the path|the package) -->)\d+")
 
 
 def lines_of(path: str) -> int:
@@ -64,6 +64,8 @@ def refreshed(text: str, words: Words) -> str:
     for number, path in ROW.findall(text):
         milestone = number or milestone
         sums[milestone] = sums.get(milestone, 0) + lines_of(path)
+    sums |= {"the path": sum(sums.values()), "the package": sum(
+        lines_of(str(path.relative_to(ROOT))) for path in (ROOT / "mini_agent").rglob("*.py"))}
     text = SUM.sub(lambda match: f"{match[1]}{sums[match[2]]}", text)
     return BLOCK.sub(lambda match: match[1] + block(match[2], match[3], words) + match[4], text)
 

@@ -63,8 +63,8 @@ def sections(text: str) -> list[str]:
 
 
 def prose(text: str) -> str:
-    """A text without code, generated blocks and addresses, on one line."""
-    text = GENERATED.sub("", text)
+    """A text without code, generated blocks and counts, and addresses, on one line."""
+    text = re.sub(r"<!-- lines of [^>]*-->\d+", "", GENERATED.sub("", text))
     text = re.sub(r"^    .*$", "", text, flags=re.MULTILINE)
     text = re.sub(r"\]\([^)]*\)|<!--.*?-->", "", CODE.sub("", text))
     return " ".join(text.split())
