@@ -96,8 +96,8 @@ class TraceFile:
                              remedy="name a file in a folder that you may write to") from error
         if not lock(self._file.fileno()):
             self._file.close()
-            raise UsageError("another process is writing this trace", place=str(path),
-                             remedy="end it first, or name another file")
+            raise UsageError("another process, or a session that was not closed, is writing this "
+                             "trace", place=str(path), remedy="end it first, or name another file")
         self._fresh = fresh
         self._failed = False  # a write has, and that was reported
         self._size = os.fstat(self._file.fileno()).st_size

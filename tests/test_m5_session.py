@@ -323,7 +323,7 @@ class Killed(FolderTest):
         trace = self.folder / "s.jsonl"
         with self.start(trace) as process:
             with open(self.folder / "wait", "w", encoding="utf-8"):  # opens once the command reads
-                with self.assertRaisesRegex(UsageError, "another process is writing this trace"):
+                with self.assertRaisesRegex(UsageError, "another process, or a session that"):
                     TraceFile(trace, fresh=False)
                 process.send_signal(signal.SIGKILL)
                 process.wait()

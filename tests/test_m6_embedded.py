@@ -391,6 +391,16 @@ class EmbeddedTest(FolderTest):
             change(live)
             with self.subTest(says), self.assertRaisesRegex(UsageError, says):
                 window.request()
+        call = {"type": "tool_use", "id": "a", "name": "bash", "input": {}}
+        result = {"type": "tool_result", "tool_use_id": "a", "content": "x"}
+        hurry = {"type": "text", "text": "Hurry."}
+        live = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": [call]},
+                {"role": "user", "content": [result, hurry]}]
+        window = EmbeddedWindow(live, "digest", WINDOW, provider="anthropic")
+        self.assertEqual(live, window.request())
+        live[2]["content"].append(hurry)
+        with self.assertRaisesRegex(UsageError, r"messages\[2\]: it has more parts, or fewer"):
+            window.request()
         live, window = case()
         marked = [{"type": "text", "text": "Go.", "cache_control": {"type": "ephemeral"}}]
         live[0]["content"] = marked
@@ -473,6 +483,12 @@ class EmbeddedTest(FolderTest):
         for use in (window.request, lambda: window.reported({}), lambda: window.smaller("")):
             with self.assertRaisesRegex(UsageError, "EmbeddedWindow: it was closed"):
                 use()
+
+    def test_a_trace_that_was_not_closed_is_told_so(self) -> None:
+        """As where a cell of a notebook runs again."""
+        with self.window([], trace=self.folder / "t.jsonl"):
+            with self.assertRaisesRegex(UsageError, "or a session that was not closed, is writing"):
+                self.window([], trace=self.folder / "t.jsonl")
 
     def test_what_cannot_be_recorded_has_not_come_in(self) -> None:
         """Each further use says the same; a trace that cannot be begun is closed at once."""

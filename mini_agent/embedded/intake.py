@@ -15,7 +15,7 @@ from ..messages import Message, calls_of, system
 from ..trace import Tracer
 from .forms import Form
 from .given import Given, checked_list, checked_message, wrong
-from .parts import Calls, waiting_for
+from .parts import Calls, parts_of, waiting_for
 
 MADE = ("summary", "attached")  # entries of a view that are not the agent's
 
@@ -34,6 +34,7 @@ class Intake:
         self.said = 0
         self._given, self._form, self._beside = checked_list(messages, "messages"), form, beside
         self._seen = list[Given]()
+        self._sizes = list[int]()  # how many parts the content of each has
         self._open: Calls = []  # calls without a result
 
     def take_in(self, asked: int, tracer: Tracer) -> None:
@@ -51,6 +52,7 @@ class Intake:
             for message, part in pieces:
                 self._enter(message, part, asked, tracer)
             self._seen.append(given)
+            self._sizes.append(_size(given))
 
     def check_kept(self, view: Iterable[Entry]) -> None:
         """`UsageError` where a message of the view is not what it was when it was looked at, in
@@ -65,6 +67,8 @@ class Intake:
             given, seen = self._given[place], self._seen[place]
             if given is not seen and given != seen:
                 raise _changed(place, "it is another one")
+            if _size(given) != self._sizes[place]:
+                raise _changed(place, "it has more parts, or fewer, than it had")
             if entry.how == "verbatim" and clean(self._form.text(part)) != entry.message["content"]:
                 raise _changed(place, "its text is not what it was")
 
@@ -89,6 +93,10 @@ class Intake:
         self.history.append(message)
         self.parts.append(part)
         self._places.append(len(self._seen))
+
+
+def _size(given: Given) -> int:
+    return len(parts_of(given.get("content")))
 
 
 def _changed(at: int, what: str) -> UsageError:

@@ -1,8 +1,8 @@
 """Milestone 6: the window of another agent's loop.
 
-It follows the agent's list, and is asked before each request what to send. The view, the
-ladder and the records are those of our own runs (`compression/`). What is left out: asking
-the endpoint, stages of the work, and the two forms of messages (`forms.py`).
+It is asked before each request what to send. The view, the ladder and the records are those
+of our own runs (`compression/`). What is left out: asking the endpoint, stages of the work,
+what comes in (`intake.py`), and the two forms of messages (`forms.py`).
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ class EmbeddedWindow:
         chosen = with_room(find_policy(str(policy)), window)
         governance = governed_by(chosen, window)
         self._form = form_of(provider)
-        self._came = Intake(messages, self._form, checked_system(system, provider))
+        self._intake = Intake(messages, self._form, checked_system(system, provider))
         texts = Texts(_language(messages))
         asked = _summariser(chosen, model, texts)
         given = checked_tools(tools, provider)
         own = list(map(self._form.declaration, given))
         path = None if trace is None else Path(trace)
         store = MemoryStore() if path is None else FolderStore(trace_folder(path))
-        self._box = _box(chosen, own, reading_tools(tools_of(chosen), self._came.history, store,
+        self._box = _box(chosen, own, reading_tools(tools_of(chosen), self._intake.history, store,
                                                     texts, window), texts)
         check_apart((tool["name"] for tool in own), self._box.names)
         self._own = {tool["name"]: (tool, as_it_is) for tool, as_it_is in zip(own, given)}
@@ -85,7 +85,8 @@ class EmbeddedWindow:
     @property
     def tools(self) -> list[Given]:
         """The tools to declare: the agent's own, as they are unless the policy sends them short,
-        and those by which the model reads again what it is sent no more."""
+        and those by which the model reads again what it is sent no more. Behind `request`, since
+        what it says may change them."""
         return list(map(self._as_tool, self._window.declared(self._declared)))
 
     @property
@@ -99,10 +100,10 @@ class EmbeddedWindow:
         changed, so what is to be marked is copied first. Raises `ContextOverflowError` where it
         cannot be made to fit, `UsageError` for a message that no endpoint would take."""
         self._check_open()
-        self._came.check_kept(self._window.view.entries)
-        self._came.take_in(self._asked, self._asking.tracer)
-        self._came.check_answered()
-        self._window.make_ready(self._came.history, self._asked)
+        self._intake.check_kept(self._window.view.entries)
+        self._intake.take_in(self._asked, self._asking.tracer)
+        self._intake.check_answered()
+        self._window.make_ready(self._intake.history, self._asked)
         self._asked += 1
         return self._sent()
 
@@ -119,7 +120,7 @@ class EmbeddedWindow:
                                    place="EmbeddedWindow", window=found.window,
                                    tokens=found.tokens, remedy="choose a larger window")
         self._asking.note_refusal(error, self._step)
-        self._window.after_refusal(self._came.history, self._step, error)
+        self._window.after_refusal(self._intake.history, self._step, error)
         return self._sent()
 
     def answer(self, made: Given) -> Given | None:
@@ -141,9 +142,9 @@ class EmbeddedWindow:
             return
         self._closed = True
         with self._opened:
-            self._came.take_in(self._asked, self._asking.tracer)
-            self._asking.tracer.event("run_end", step=self._came.said, reason="closed",
-                                      **self._asking.final_size(self._came.history))
+            self._intake.take_in(self._asked, self._asking.tracer)
+            self._asking.tracer.event("run_end", step=self._intake.said, reason="closed",
+                                      **self._asking.final_size(self._intake.history))
 
     def __enter__(self) -> EmbeddedWindow:
         return self
@@ -188,7 +189,7 @@ class EmbeddedWindow:
         text = entry.message["content"]
         if entry.how in MADE:
             return self._form.made(text)
-        part = self._came.parts[entry.stands_for[0]]
+        part = self._intake.parts[entry.stands_for[0]]
         return part if entry.how == "verbatim" or part is None else self._form.shortened(part, text)
 
 
