@@ -23,6 +23,7 @@ from mini_agent.words import GENERAL, names, rows_of, words
 
 from .histories import random_messages
 from .test_m3_digest import session
+from .windows import head, window
 
 
 def facts(cache: HistoryIndex | Chronicle | Work) -> object:
@@ -347,9 +348,53 @@ class Admission(unittest.TestCase):
         self.assertEqual((rows, chars), (2, len("    value_0 = 0 + other_value_0"
                                                 "value_19 = 19 + other_value_19")))
 
+    def test_a_gap_says_lines_where_it_has_whole_ones_and_characters_where_it_cuts(self) -> None:
+        """At the beginning, at the end, of all; blank lines at its ends are of it."""
+        rows = [f"    value_{number} = {number} + other_value_{number}" for number in range(20)]
+        many, one = "\n".join(rows), "alpha beta gamma delta. " * 80
+        for content, kept, body in (
+                (many, [19], f"[... 19 lines left out ...]\n{rows[19]}"),
+                (many, [0], f"{rows[0]}\n[... 19 lines left out ...]"),
+                (many, [], "[... 20 lines left out ...]"), (one, [], "[... 1 line left out ...]"),
+                (f"\n\n{many}", [1], f"[... 3 lines left out ...]\n{rows[1]}\n"
+                                     "[... 18 lines left out ...]"),
+                (f"{many}\n\n\n", [18], f"[... 18 lines left out ...]\n{rows[18]}\n"
+                                        "[... 3 lines left out ...]"),
+                (one, [2], f"[... 600 characters left out ...]\n{one[600:898]}\n"
+                           "[... 1022 characters left out ...]"),
+                (f"{one}\n{rows[0]}", [0], f"{one[:298]}\n[... 1654 characters left out ...]"),
+                (f"{rows[0]}\n{one}", [0], f"{rows[0]}\n[... 1 line left out ...]")):
+            index = HistoryIndex([tool_result("c", "read", content)]).grow()
+            pieces = Pieces(content, index.lines[0], index)
+            self.assertEqual((body, len(kept)), pieces.render(kept, Texts())[:2])
+            whole = pieces.render(range(len(pieces.by_ends())), Texts())
+            self.assertEqual((content, pieces.rows), whole[:2])
+
+    def test_the_ends_stay_and_then_the_most_telling_lines(self) -> None:
+        """Each once, as long as there is room."""
+        rows = [f"    value_{number} = {number} + other_value_{number}" for number in range(20)]
+        rows[9] = "    AssertionError: 4750 != 5000"
+        for count, room, chosen in (
+                (20, 0, [0, 1, 18, 19]), (20, 20, [0, 1, 18, 19, 9]), (0, 9, []), (1, 0, [0]),
+                (3, 0, [0, 1, 2]), (5, 0, [0, 1, 3, 4])):
+            content = "\n".join(rows[:count])
+            index = HistoryIndex([tool_result("c", "read", content)]).grow()
+            self.assertEqual(chosen, Pieces(content, index.lines[0], index).by_value(room))
+
+    def test_what_was_asked_for_in_its_size_is_not_cut_on_arrival(self) -> None:
+        """By the tools that give back what left the window; any other result is."""
+        content = "a line like any other\n" * 300
+        for name, cut in (("read_file", True), ("read_result", False), ("recall", False)):
+            history = [*head(), assistant("", [call("c", name, {})]),
+                       tool_result("c", name, content)]
+            made = window(4_000, "admission", trigger=1)
+            made.before_model_call(history, 1)
+            self.assertEqual(cut, made.view[-1].how == "shortened", name)
+
     def test_the_common_size_frees_what_has_to_go(self) -> None:
         """Never too little, and no more than a token for each that is cut."""
         self.assertEqual(common_size([10, 50, 100], 0), 100)
+        self.assertEqual(common_size([10, 50, 100], -5), 100)
         self.assertEqual(common_size([10, 50, 100], 40), 60)
         self.assertEqual(common_size([10, 50, 100], 80), 35)
         self.assertEqual(common_size([], 5), 0)

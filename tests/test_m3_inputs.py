@@ -7,7 +7,7 @@ import unittest
 from typing import Any
 
 from mini_agent.compression.budget import make_budget
-from mini_agent.compression.inputs import DescribeTool, Inputs
+from mini_agent.compression.inputs import DescribeTool, Inputs, _bare
 from mini_agent.compression.inputs import InputBudget as LeanSettings
 from mini_agent.compression.policies import find_policy, with_settings
 from mini_agent.compression.resources import Resources
@@ -187,6 +187,15 @@ class InputBudget(unittest.TestCase):
         """The setting `always` spares tools by name."""
         self.run_lean(window=30_000, always=["extra_19"])
         self.assertEqual(self.told[0]["extra_19"], self.box.declarations()[19])
+
+    def test_no_description_is_left_in_a_short_form_however_deep(self) -> None:
+        """Of an alternative, of an item; a property of that name stays."""
+        described = {"type": "string", "description": "words"}
+        self.assertEqual(
+            {"anyOf": [{"type": "string"}], "items": {"type": "string"},
+             "properties": {"description": {"type": "string"}}},
+            _bare({"anyOf": [described], "items": described, "description": "words",
+                   "properties": {"description": described}}))
 
     def test_an_unknown_tool_cannot_be_described(self) -> None:
         """The error names those that can."""
