@@ -14,7 +14,7 @@ from unittest import mock
 
 from mini_agent.errors import ToolError
 from mini_agent.hostile import clean_output
-from mini_agent.tools.process import Capture
+from mini_agent.tools.process import Capture, run_program
 from mini_agent.tools.shell import RunCommand, command_environment
 
 from .support import PATIENCE, begun
@@ -200,6 +200,38 @@ class EndingTest(ToolCase):
         with self.assertRaises(KeyboardInterrupt):
             self.shell("echo $$ > pid; sleep 90")
         self.assertTrue(gone(int(file.read_text(encoding="utf-8"))))
+
+
+class ProgramTest(unittest.TestCase):
+    """A program that is started and read."""
+
+    def run_it(self, *code: str, **options: bool) -> str:
+        """What a program in Python prints."""
+        return run_program([sys.executable, "-S", "-c", *code], folder=Path(), environment={},
+                           timeout=PATIENCE, limit=10_000, clean=clean_output, **options).head
+
+    def test_it_leads_a_session_or_only_a_group(self) -> None:
+        """Apart from the terminal; in a sub-agent in the session that is ended with it."""
+        code = "import os; print(os.getsid(0) == os.getpid(), os.getpgid(0) == os.getpid())"
+        self.assertEqual(["True True\n", "False True\n"],
+                         [self.run_it(code, own_session=own) for own in (True, False)])
+
+    def test_no_descriptor_is_left_open(self) -> None:
+        """Whether it ran or could not; and the thread that started it has nothing to say."""
+        before, said = os.listdir("/dev/fd"), mock.Mock()
+        with mock.patch.object(threading, "excepthook", said):
+            self.run_it("")
+            with self.assertRaises(FileNotFoundError):
+                run_program(["/no/such/program"], folder=Path(), environment={}, timeout=PATIENCE,
+                            limit=100, clean=clean_output)
+        self.assertEqual((before, []), (os.listdir("/dev/fd"), said.mock_calls))
+
+    def test_where_there_is_no_thread_it_is_said(self) -> None:
+        """And not that the thread cannot be waited for."""
+        with mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("no more")), \
+                mock.patch("mini_agent.tools.process.LAST_WORDS", 0), \
+                self.assertRaisesRegex(RuntimeError, "no more"):
+            self.run_it("")
 
 
 class FloodTest(ToolCase):

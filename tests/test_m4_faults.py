@@ -8,18 +8,22 @@ import random
 import sys
 import unittest
 import uuid
+from pathlib import Path
+from unittest import mock
 
+from mini_agent.compression.pins import Pin
 from mini_agent.loop import Outcome
-from mini_agent.messages import pairing_faults
+from mini_agent.messages import call, pairing_faults
 from mini_agent.subagents.child import GiveUp
 from mini_agent.subagents.endings import (STATUSES, Ending, Numbers, ending_of, ending_from,
                                             numbers_of)
 from mini_agent.subagents.orders import ChildLimits, Order, clashes
 from mini_agent.subagents.processes import ChildOutput
+from mini_agent.subagents.starting import Child, Parent, child_environment
 from mini_agent.texts import Texts
 
 from .subagents import GOOD, SubagentTest, delegate, running_with, says
-from .support import payloads
+from .support import ROOT, payloads
 
 QUICK = ChildLimits(seconds=.4)
 
@@ -262,6 +266,32 @@ class EndingTest(unittest.TestCase):
                              (ChildOutput(status=-9), "killed by signal 9"),
                              (ChildOutput(), "it closed its output without a result")):
             self.assertEqual(Ending("crashed", detail=detail), ending_from(said, 1, Texts("en")))
+
+
+class StartingTest(unittest.TestCase):
+    """What a child is started with."""
+
+    def test_one_for_which_there_is_no_process_or_thread_has_crashed(self) -> None:
+        """The parent goes on, and is told why."""
+        for error in (OSError("no room"), RuntimeError("can't start new thread")):
+            process = mock.Mock(**{"converse.side_effect": error})
+            ending = Child(1, call("c", "delegate", {}), Order("t", "", (), (), 1, 1, 1.0),
+                           process, b"", Texts()).run()
+            self.assertEqual(("crashed", True), (ending.status, str(error) in ending.detail))
+
+    def test_this_package_comes_first_where_a_child_looks_for_it(self) -> None:
+        """Before what the parent was told, which stays; nothing is added to an empty path."""
+        for told, paths in (({"PYTHONPATH": "/x"}, [str(ROOT), "/x"]),
+                            ({"PYTHONPATH": ""}, [str(ROOT)]), ({}, [str(ROOT)])):
+            self.assertEqual({"A": "1", "PYTHONPATH": os.pathsep.join(paths)},
+                             child_environment({"A": "1", **told}))
+
+    def test_constraints_and_what_protects_a_path_hold_for_a_child_too(self) -> None:
+        """Other pins are the parent's own."""
+        pins = [Pin(1, "a"), Pin(2, "b", "parameter"), Pin(3, "c", "parameter", "*.md")]
+        parent = Parent(mock.Mock(), Path(), {}, (), None, lambda: pins, mock.Mock())
+        self.assertEqual([pins[0], pins[2]], parent.handed_on())
+        self.assertIsNone(parent.window)
 
 
 class BatchTest(SubagentTest):
