@@ -7,6 +7,7 @@ import unittest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from mini_agent.columns import width
 from mini_agent.messages import calls_of, text_of
 from mini_agent.subagents.endings import numbers_of
 from mini_agent.subagents.traces import child_trace
@@ -127,6 +128,8 @@ class DemoTest(unittest.TestCase):
         with TemporaryDirectory() as place:
             done = command("scripts/drive_m4.py", "--traces", place, "--policy",
                            "clip_errors_summary")
+        for shown in (self.printed.stdout, done.stdout):
+            self.assertLessEqual(max(map(width, shown.splitlines())), 80)
         rows, expected = done.stdout.splitlines()[:8], FIGURES.splitlines()
         self.assertEqual(expected[:2] + expected[3:8], rows[:2] + rows[3:])
         self.assertRegex(rows[2], r"^clip_errors_summary {13}11 +\d+ +\d+   \d of 6$")

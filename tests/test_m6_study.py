@@ -17,8 +17,10 @@ from mini_agent.lab.study import KNOWN, OURS, POLICIES, Pair, Study, difference
 from mini_agent.lab.variants import VARIANTS, variant
 from mini_agent.messages import Message
 
-from .support import ROOT, FolderTest, command
+from .support import ROOT, FolderTest, command, scripted
 from .test_m3_digest import session
+
+SESSIONS = ROOT / "workspace" / "sessions"
 
 
 def result(number: int, window: int = 1_000, **far: float | None) -> dict[str, Any]:
@@ -185,7 +187,7 @@ class Script(FolderTest):
     def test_where_no_session_counts_it_says_so(self) -> None:
         """One line and exit status 2."""
         (self.folder / "short.json").write_text(json.dumps(openai_form(session(3))), "utf-8")
-        made = command("scripts/evidence.py", str(self.folder), "--traces", str(self.folder))
+        made = scripted("evidence", self.folder, "--traces", self.folder)
         self.assertEqual((made.returncode, made.stdout), (2, ""))
         self.assertIn("no session counts", made.stderr)
 
@@ -197,16 +199,14 @@ class ShownDigests(unittest.TestCase):
         """The same bytes, from the shipped sessions."""
         for name, source, window in (("digest.txt", "rename.json", "3000"),
                                      ("digest-zh.txt", "log-review-zh.json", "1200")):
-            made = command("scripts/show_digest.py", f"workspace/sessions/{source}",
-                           "--window", window)
+            made = scripted("show_digest", SESSIONS / source, "--window", window)
             self.assertEqual(made.returncode, 0, made.stderr)
             self.assertEqual(made.stdout,
                              (ROOT / "traces" / "reference" / name).read_text("utf-8"))
 
     def test_where_all_fits_it_says_so(self) -> None:
         """One line and exit status 2."""
-        made = command("scripts/show_digest.py", "workspace/sessions/rename.json",
-                       "--window", "100000")
+        made = scripted("show_digest", SESSIONS / "rename.json", "--window", "100000")
         self.assertEqual((made.returncode, made.stdout), (2, ""))
         self.assertIn("give a smaller --window", made.stderr)
 

@@ -251,13 +251,12 @@ class TerminalTest(unittest.TestCase):
         self.assertEqual([], [line for line in lines if width(line) > 80 and "\r" not in line])
 
     def test_no_line_of_a_demo_is_wider(self) -> None:
-        """Also in a pipe. Of milestone 3 the published bytes are as they are; its paths are seen
-        where their rows are."""
+        """Also in a pipe. Of milestone 3 the published bytes are as they are; what its
+        paths and milestone 4 print is measured where it is run."""
         folder = self.enterContext(tempfile.TemporaryDirectory(prefix="mini-agent-test-"))
-        for script, *more in (("drive_m1",), ("drive_m2",), ("drive_m4",),
-                              ("drive_m4", "--policy", "clip_errors_summary")):
-            with self.subTest(script, more=more):
-                done = scripted(script, *more, "--traces", folder)
+        for script in ("drive_m1", "drive_m2"):
+            with self.subTest(script):
+                done = scripted(script, "--traces", folder)
                 self.assertEqual(0, done.returncode, done.stderr)
                 self.assertEqual([],
                                  [line for line in done.stdout.splitlines() if width(line) > 80])
