@@ -332,7 +332,7 @@ class EmbeddedTest(FolderTest):
         self.assertEqual([], torn(request))
         self.assertEqual([8192], [payload["learned_window"] for payload in
                                   read_trace(path).events("settings")])
-        with self.assertRaises(PromptTooLongError):
+        with self.assertRaisesRegex(PromptTooLongError, "of which nothing more can be left out"):
             while window.smaller("prompt is too long"):
                 pass
         window.close()
@@ -558,7 +558,8 @@ class EmbeddedTest(FolderTest):
             self.window([{"role": "user", "content": "word " * 9_000}]).request()
 
     def test_the_language_is_that_of_the_first_user_message(self) -> None:
-        """What the window says to the model, and what the trace says of it."""
+        """What the window says to the model, and what the trace says of it; while the user has said
+        nothing, that of the system."""
         live = [{"role": "user", "content": "读一下日志"}, asking("a"),
                 answering("a", "一行没有用的日志\n" * 4_000)]
         path = self.folder / "t.jsonl"
@@ -567,6 +568,11 @@ class EmbeddedTest(FolderTest):
         window.close()
         self.assertEqual("zh", read_trace(path).records[0]["payload"]["language"])
         self.assertEqual([], list(check_file(str(path))))
+        for messages, more in (([{"role": "system", "content": "请简短回答"}], {}),
+                               ([], {"system": "请简短回答", "provider": "anthropic"})):
+            with EmbeddedWindow(messages, "digest", WINDOW, trace=path, **more):
+                pass
+            self.assertEqual("zh", read_trace(path).records[0]["payload"]["language"])
 
 
 def said(request: Sequence[Given]) -> list[str]:

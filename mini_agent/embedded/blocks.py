@@ -30,7 +30,8 @@ class BlockForm:
                             opaque_of("anthropic", {"blocks": thought})), given
         elif role != "user":
             raise wrong(place, f"no role {role!r}", role,
-                        "use user or assistant; the system is given beside the messages")
+                        "use user or assistant, and give the system beside the messages; or "
+                        'say provider="openai" for chat completions')
         elif not isinstance(content, list):
             yield user(self.text(given)), given
         else:

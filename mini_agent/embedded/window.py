@@ -57,8 +57,9 @@ class EmbeddedWindow:
         chosen = with_room(find_policy(str(policy)), window)
         governance = governed_by(chosen, window)
         self._form = form_of(provider)
-        self._intake = Intake(messages, self._form, checked_system(system, provider))
-        texts = Texts(_language(messages))
+        beside = checked_system(system, provider)
+        self._intake = Intake(messages, self._form, beside)
+        texts = Texts(_language(messages, beside))
         asked = _summariser(chosen, model, texts)
         given = checked_tools(tools, provider)
         own = list(map(self._form.declaration, given))
@@ -110,21 +111,24 @@ class EmbeddedWindow:
     def smaller(self, refusal: str | Exception) -> list[Given] | None:
         """What to send after the endpoint has refused the last request with these words, None
         where they do not say that it was too long. A window that they name is kept from now on.
-        Raises `PromptTooLongError` where nothing can be left out any more."""
+        Raises `PromptTooLongError` where nothing can be left out any more, and
+        `ContextOverflowError` where what is left does not fit into that window."""
         self._check_open()
         refusal = str(refusal)
         found = overflow(refusal)
         if found is None:
             return None
-        error = PromptTooLongError("the endpoint refused the request as too long", value=refusal,
-                                   place="EmbeddedWindow", window=found.window,
-                                   tokens=found.tokens, remedy="choose a larger window")
+        error = PromptTooLongError(
+            "the endpoint refused a request of which nothing more can be left out", value=refusal,
+            place="EmbeddedWindow", window=found.window, tokens=found.tokens,
+            remedy="ask a model with a larger window, or take another policy")
         self._asking.note_refusal(error, self._step)
         self._window.after_refusal(self._intake.history, self._step, error)
         return self._sent()
 
     def answer(self, made: Given) -> Given | None:
-        """The result of a call of the model, None where it is for one of the agent's own tools."""
+        """The result of a call of the model, None where it is for one of the agent's own tools.
+        What is read again is text: of an image, what it was."""
         call = self._form.call(checked_dict(made, "answer"))
         return self._form.result(self._box.run(call)) if call["name"] in self._box.names else None
 
@@ -199,10 +203,13 @@ def _side_by_side(one: Entry, other: Entry) -> bool:
             and one.stands_for[-1] + 1 == other.stands_for[0])
 
 
-def _language(messages: Iterable[Given]) -> str:
-    """That of what the user said first."""
-    return language_of(next((flat(given.get("content")).text for given in messages
-                             if isinstance(given, Mapping) and given.get("role") == "user"), ""))
+def _language(messages: Iterable[Given], beside: str) -> str:
+    """That of what the user said first, or of the system while nothing was said."""
+    for role in ("user", "system", "developer"):
+        for given in messages:
+            if isinstance(given, Mapping) and given.get("role") == role:
+                return language_of(flat(given.get("content")).text)
+    return language_of(beside)
 
 
 def _box(policy: Policy, own: Sequence[dict[str, Any]], reading: list[Tool],
