@@ -128,7 +128,8 @@ class EmbeddedTest(FolderTest):
 
     def test_every_policy_keeps_the_requests_within_the_window_and_whole(self) -> None:
         """No result without its call, a trace in which `check` finds nothing; and in the other
-        form the same texts, the sides taking turns."""
+        form the same texts, the sides taking turns. What was sent stays as it was, byte for byte,
+        where no change is recorded, and so do the tools."""
         session = recorded()
         for policy in policy_names():
             size = 60_000 if policy == "none" else WINDOW
@@ -137,6 +138,7 @@ class EmbeddedTest(FolderTest):
             chat = self.window(live[0], policy, size, trace=path, model=ScriptedModel([]))
             blocks = EmbeddedWindow(live[1], policy, size, [AS_BLOCKS], provider="anthropic",
                                     system=session[0]["content"], model=ScriptedModel([]))
+            sent: list[tuple[str, list[str], list[str]]] = []
             with self.subTest(policy):
                 for one, other in zip(played(chat, live[0], session[1:]),
                                       played(blocks, live[1], as_blocks(session)), strict=True):
@@ -146,7 +148,15 @@ class EmbeddedTest(FolderTest):
                         {a["role"], b["role"]} for a, b in zip(other, other[1:])])
                     if policy not in ("naive", "keep_head"):
                         self.assertEqual([], [*torn(one), *torn(as_results(other))])
+                    sent.append((json.dumps([chat.tools, blocks.tools]),
+                                 [*map(json.dumps, one)], [*map(json.dumps, other)]))
                 chat.close()
+                changed = {name: {payload["step"] for payload in read_trace(path).events(name)}
+                           for name in ("context_compression", "settings")}
+                for step, (old, new) in enumerate(zip(sent, sent[1:]), 1):
+                    self.assertTrue(old[0] == new[0] or step in changed["settings"])
+                    if step not in changed["context_compression"]:
+                        self.assertEqual(old[1:], (new[1][:len(old[1])], new[2][:len(old[2])]))
                 self.assertEqual([], list(check_file(str(path))))
 
     def test_random_sessions_are_whole_in_each_request_and_in_the_trace(self) -> None:
