@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .disk import read_file
-from .errors import TaskFileError
+from .errors import TaskFileError, UsageError
 from .messages import clean_json
 from .strict_json import loads, skip_blanks
 from .texts import Texts
@@ -91,6 +91,11 @@ def _field_error(path: Path, text: str, where: str, what: str,
     around = re.sub(r"(\.?[^.\[]+|\[\d+\])$", "", where)  # a missing field: where it misses
     line, column = line_column(text, known.get(where, known.get(around, 0)))
     return TaskFileError(what, value=where, place=f"{path}:{line}:{column}", remedy=remedy)
+
+
+def located(path: Path, where: str, error: UsageError) -> TaskFileError:
+    """What was found later to be wrong with the field `where` of a file, with line and column."""
+    return _field_error(path, _text(path), where, f"{where}: {error.message}", error.remedy)
 
 
 def value_offsets(text: str) -> dict[str, int]:

@@ -401,6 +401,10 @@ class PoliciesTest(FolderTest):
                                "tools": []}}]}, "unknown setting 'tools'; known are: none"),
                            ({"name": "x", "ladder": [{"strategy": "input_budget", "settings": {
                                "always": [{}]}}]}, r"always\[0\] must be string, not object; the "),
+                           ('{"name": "x",\n "ladder": [{"strategy": "recal"}]}',
+                            r"mine.json:2:26: ladder\[0\].strategy: no strategy 'recal'; did"),
+                           ('{"name": "x",\n "ladder": [\n  {"strategy": "recall",\n   "settings":'
+                            ' {"a": 1}}]}', r"mine.json:4:22: ladder\[0\].settings.a: unknown s"),
                            ('{"name": "x", "ladder": [],\n "name": "y"}',
                             "mine.json:2:2: name stands tw"),
                            ({"name": "x", "ladder": ladder, "estimator": "tea"}, "must be one of"),
@@ -408,12 +412,12 @@ class PoliciesTest(FolderTest):
                             "no trigger 'lots'"),
                            ({"name": "x", "ladder": ladder, "trigger": .8}, "no trigger 0.8; give"),
                            ({"name": "x", "ladder": ladder, "target": -16384},
-                            r"mine.json.target: no trigger -16384"),
+                            r"mine.json:1:\d+: target: no trigger -16384"),
                            ({"name": "x", "ladder": ladder, "target": ""}, "no trigger ''"),
                            ({"name": "x", "ladder": ladder, "trigger": f"{10**400}%"},
                             "no trigger"),
                            ({"name": "x", "ladder": [{"strategy": "recall", "trigger": [1]}]},
-                            r"mine.json.ladder\[0\].trigger: no trigger \[1\]"),
+                            r"mine.json:1:\d+: ladder\[0\].trigger: no trigger \[1\]"),
                            ({"name": "x", "ladder": ladder, "user_share": 80}, "at most 1"),
                            ({"name": "x", "ladder": [{"strategy": "admission", "settings": {
                                "share": 1e308}}]}, r"must be at most 1000000000000, not 1e\+308"),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
-from ..json_files import read_object
+from ..json_files import located, read_object
 from ..texts import Texts
 from ..tokens import ESTIMATORS
 from ..tools.schema import OBJECT, TEXT, array_of, first_fault, object_of, one_of
@@ -127,7 +127,11 @@ def no_policy(name: object, known: Iterable[str], place: str) -> UsageError:
 
 def read_policy(path: Path) -> Policy:
     """A policy from a JSON file. `TaskFileError` has the line and the field that is wrong."""
-    return from_data(read_object(path, SCHEMA), str(path))
+    data = read_object(path, SCHEMA)
+    try:
+        return from_data(data, str(path))
+    except UsageError as error:
+        raise located(path, error.place.removeprefix(f"{path}."), error) from None
 
 
 def from_data(data: Mapping[str, Any], place: str) -> Policy:
