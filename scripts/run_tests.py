@@ -21,7 +21,7 @@ import sys
 import tempfile
 import unittest
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fresh import ROOT
 
@@ -37,7 +37,8 @@ ENVIRONMENT = {"PYTHONMALLOC": "default"}
 
 @dataclass(frozen=True)
 class Result:
-    """What a module came to. `wrong` counts failures and errors, `broken` is its output."""
+    """What a module came to. `wrong` counts failures and errors, `broken` is its output;
+    `cpu` are the seconds of processors that it took, with all that it started."""
 
     module: str
     ran: int = 0
@@ -46,6 +47,7 @@ class Result:
     wrong: int = 0
     broken: str = ""
     reasons: tuple[str, ...] = ()
+    cpu: float = 0.0
 
 
 def modules() -> list[str]:
@@ -102,11 +104,12 @@ def results(wanted: list[str]) -> Iterator[Result]:
                 process, output = begin(suite)
                 running[process] = name, output
                 continue
-            process, status = os.wait()
+            process, status, used = os.wait4(-1, 0)
             name, output = running.pop(process)
             with open(output, "rb") as file:
                 file.seek(0)
-                yield result_of(name, file.read().decode("utf-8", "replace"), status != 0)
+                result = result_of(name, file.read().decode("utf-8", "replace"), status != 0)
+            yield replace(result, cpu=used.ru_utime + used.ru_stime)
     except KeyboardInterrupt:
         for _ in running:  # they were interrupted too, and put away what they have begun
             os.wait()
@@ -125,7 +128,7 @@ def main() -> int:
     ran = skipped = wrong = 0
     for result in results(wanted):
         ran, skipped, wrong = ran + result.ran, skipped + result.skipped, wrong + result.wrong
-        print(f"{result.module:<38}{result.ran:>5} tests {result.seconds:>7.1f} s"
+        print(f"{result.module:<38}{result.ran:>5} tests {result.seconds:>7.1f} s {result.cpu:>6.1f} s CPU"
               + (f", {result.skipped} skipped" if result.skipped else "")
               + (f", {result.wrong} FAILED" if result.wrong else ""), flush=True)
         for reason in result.reasons:
