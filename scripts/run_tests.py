@@ -108,8 +108,8 @@ def results(wanted: list[str]) -> Iterator[Result]:
             name, output = running.pop(process)
             with open(output, "rb") as file:
                 file.seek(0)
-                result = result_of(name, file.read().decode("utf-8", "replace"), status != 0)
-            yield replace(result, cpu=used.ru_utime + used.ru_stime)
+                said = file.read().decode("utf-8", "replace")
+            yield replace(result_of(name, said, status != 0), cpu=used.ru_utime + used.ru_stime)
     except KeyboardInterrupt:
         for _ in running:  # they were interrupted too, and put away what they have begun
             os.wait()
@@ -128,7 +128,8 @@ def main() -> int:
     ran = skipped = wrong = 0
     for result in results(wanted):
         ran, skipped, wrong = ran + result.ran, skipped + result.skipped, wrong + result.wrong
-        print(f"{result.module:<38}{result.ran:>5} tests {result.seconds:>7.1f} s {result.cpu:>6.1f} s CPU"
+        print(f"{result.module:<38}{result.ran:>5} tests {result.seconds:>7.1f} s"
+              f"{result.cpu:>7.1f} s CPU"
               + (f", {result.skipped} skipped" if result.skipped else "")
               + (f", {result.wrong} FAILED" if result.wrong else ""), flush=True)
         for reason in result.reasons:
