@@ -3,7 +3,7 @@
 Without a window the whole history is sent and this is a few lines. With one
 (milestone 3) the window decides what is sent, and a request that the endpoint
 refuses for its length is made smaller and sent once more; with a live endpoint
-(milestone 5) what it counted is held against what was predicted. What is left out:
+(milestone 5) what it counted is compared with what was predicted. What is left out:
 how a request is made smaller (`compression/`).
 """
 
@@ -36,7 +36,7 @@ class Window(Protocol):
 
     def reported(self, prompt: int, answer: int = 0) -> int:
         """Take in what the endpoint counted for the last request. Returns by how many tokens
-        that is over the prediction."""
+        that exceeds the prediction."""
 
     def take_in(self, history: Sequence[Message]) -> None:
         """Take in what has been added to the history."""
@@ -55,7 +55,7 @@ class Window(Protocol):
         """A smaller request, once. Raises `error` where nothing can be made smaller."""
 
 
-Pay = Callable[[int], None]  # hears the tokens of a request before it is sent; may raise
+Pay = Callable[[int], None]  # is told a request's tokens before it is sent; may raise
 
 
 def free(_: int) -> None:
@@ -63,7 +63,7 @@ def free(_: int) -> None:
 
 
 class Asking:
-    """A model with the tracer, and perhaps the window, through which it is asked. `pay` hears
+    """A model with the tracer, and perhaps the window, through which it is asked. `pay` is told
     of each request of a window, and can end the run with a `ModelError`."""
 
     def __init__(self, model: Model, tracer: Tracer, window: Window | None = None,
@@ -105,8 +105,8 @@ class Asking:
             self.window.stage_done(history, reply.stage, step)
 
     def note_call(self, messages: int, step: int) -> None:
-        """So many messages are being sent, of how many tokens; `predicted` where that differs
-        by the usage that was reported before."""
+        """Record how many messages are sent, and how many tokens; `predicted` too, where the
+        usage reported so far makes it differ."""
         size = {}
         if self.window is not None:
             tokens, predicted = self.window.tokens, self.window.predicted

@@ -25,7 +25,7 @@ DONE, MAX_STEPS = "final_answer", 200
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a turn ended: its reason, the final text, and what was wrong if it was."""
+    """How a turn ended: its reason, the final text, and what went wrong, if anything did."""
 
     reason: str
     text: str = ""
@@ -82,7 +82,7 @@ class Agent:
         return Outcome("step_limit", detail=self.texts("end_steps", steps=self.max_steps))
 
     def _run_batch(self, batch: Sequence[Call]) -> None:
-        """Each call and its one result, whatever happens; mostly a batch is one call."""
+        """Each call and its one result, whatever happens; a batch is usually one call."""
         for call in batch:
             self.tracer.event("tool_call", step=self.step, id=call["id"], name=call["name"],
                               arguments=call["arguments"])
@@ -95,7 +95,7 @@ class Agent:
         self.say(result)
 
     def _ending_of(self, go: Callable[[], Outcome]) -> Outcome:
-        """Every ending in one place: what `go` came to, or why it could not go on."""
+        """Every ending in one place: what `go` returns, or why it could not go on."""
         try:
             return go()
         except KeyboardInterrupt:
@@ -111,7 +111,7 @@ class Agent:
         return Outcome("interrupted")
 
     def finish(self, outcome: Outcome) -> Outcome:
-        """Write `run_end`. What was wrong stands in it as `detail`."""
+        """Write `run_end`; its `detail` says what went wrong."""
         def end() -> Outcome:
             detail = {"detail": outcome.detail} if outcome.detail else {}
             self.tracer.event("run_end", step=self.step, reason=outcome.reason,

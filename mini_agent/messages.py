@@ -22,12 +22,12 @@ Message = dict[str, Any]
 Call = dict[str, Any]
 
 ROLES = ("system", "user", "assistant", "tool")
-MAX_DEPTH = DEEPEST - 10  # levels of arguments: in a trace, a record stands around them
+MAX_DEPTH = DEEPEST - 10  # levels in arguments: in a trace, a record is wrapped around them
 
 
 def clean_json(value: Any) -> Any:
     """`clean` for every string of a JSON value, keys included. A number that JSON does not
-    know (NaN, Infinity) becomes its name, as it would on its way through a trace."""
+    have (NaN, Infinity) becomes its name, as it would on its way through a trace."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -40,7 +40,7 @@ def clean_json(value: Any) -> Any:
 
 
 def is_clean(value: Any) -> bool:
-    """Whether a JSON value comes back from a trace as it is; signed reasoning has to."""
+    """Whether a JSON value comes back from a trace unchanged, as signed reasoning must."""
     return not too_deep(value, MAX_DEPTH) and bool(clean_json(value) == value)
 
 
@@ -67,7 +67,7 @@ def assistant(content: str | None, tool_calls: Sequence[Call] = (),
 
 def call(call_id: str, name: str, arguments: Any) -> Call:
     """A tool call. Arguments that are not an object become {} and `invalid`: RAW; so do those
-    that are nested deeper than `MAX_DEPTH`: nobody could read their trace."""
+    nested deeper than `MAX_DEPTH`: nobody could read a trace with them."""
     made: Call = {"id": clean(call_id), "name": clean(name), "arguments": {}}
     if too_deep(arguments, MAX_DEPTH):
         made["invalid"] = "{...} nested too deep"
@@ -79,7 +79,7 @@ def call(call_id: str, name: str, arguments: Any) -> Call:
 
 
 def arguments_text(tool_call: Mapping[str, Any]) -> str:
-    """The arguments of a call as they are shown: JSON, or the raw text that was none."""
+    """The arguments of a call as they are shown: JSON, or the raw text if it was not JSON."""
     if "invalid" in tool_call:
         return str(tool_call["invalid"])
     return json.dumps(tool_call["arguments"], ensure_ascii=False)
@@ -120,7 +120,7 @@ def answered(message: Mapping[str, Any],
              results: Sequence[Mapping[str, Any]]) -> list[int | None]:
     """For each call of `message` the position in `results` of its result.
 
-    Results may come in any order. Where an id stands twice, the first result
+    Results may come in any order. Where an id occurs twice, the first result
     answers the first call. None: this call has no result.
     """
     waiting: dict[str, deque[int]] = {}

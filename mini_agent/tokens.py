@@ -2,19 +2,19 @@
 
     estimator("runs")(messages) -> int
 
-An estimator is a name, which stands beside every number that it made, and a way to
-count a text. Beyond the text all add 4 tokens a message, 8 + len(name) a tool call.
+An estimator has a name, which is recorded with every number it makes, and a way to count
+a text. On top of the text all add 4 tokens per message and 8 + len(name) per tool call.
 
-    published            the formula of the M3 figures, for that milestone: 1 a Han
-                         character, 1/4 any other; arguments are not counted
+    published            the formula of the M3 figures, for that milestone: 1 per Han
+                         character, 1/4 per other; arguments are not counted
     chars3, chars4       characters / 3, characters / 4: the usual rules of thumb
     runs, runs:PROFILE   this project's own, for a family of tokenizers: off by 6 % on
                          agent messages, where the others are off by 14 to 42
 
-Only `runs` needs explaining. A tokenizer cuts a text where its class changes (from
-letters to digits, to punctuation, to blanks) and cuts long runs once more; so the
-tokens are close to a weighted sum of a few counts (`counts.py`). Counted in parts, a
-text differs from the whole only by the runs that were cut.
+Only `runs` needs explaining. A tokenizer cuts a text where the class of its characters
+changes (letters, digits, punctuation, blanks) and cuts long runs once more, so the number
+of tokens is close to a weighted sum of a few counts (`counts.py`). A text counted in
+parts differs from the whole only by the runs that were cut.
 
 What this module leaves out: how runs are counted (`counts.py`), how long a value would be
 as JSON (`json_length.py`), when to count and against what (`compression/`), and the usage
@@ -40,7 +40,7 @@ from .errors import UsageError
 from .json_length import json_length
 
 PER_MESSAGE = 4  # tokens: the role and what separates messages
-PER_CALL = 8     # tokens beside the characters of the tool's name: id, type, quotes
+PER_CALL = 8     # tokens besides the characters of the tool's name: id, type, quotes
 _BREAKS = re.compile(r"([\r\n]+)")
 
 
@@ -49,7 +49,7 @@ class Estimator(Protocol):
 
     @property
     def name(self) -> str:
-        """The name by which `estimator` gives it, and which traces carry."""
+        """The name that `estimator` takes and that traces record."""
 
     @property
     def parts(self) -> int:
@@ -82,7 +82,7 @@ def by_lines(estimate: Estimator, text: str) -> int:
     return -(-weight_by_lines(estimate, text) // estimate.parts)
 
 
-Costs = Counts  # thousandths of a token for each of what is counted
+Costs = Counts  # thousandths of a token for each thing counted
 
 # `default`: OpenAI, DeepSeek, GLM, MiniMax, Llama 3. `qwen`: a token for each digit (Gemma is
 # 1.10 times that, Mistral 1.07). `claude`: Claude 3 to 4.6; `claude4.7`: later.
@@ -114,8 +114,8 @@ class _TextEstimator:
     """An estimator by a way to count text.
 
     `weigh` counts in parts of a token, of which `parts` are one. `json` weighs a value as
-    JSON where that is less work than to write it. `whole` is False for the published
-    formula: of a call it counts the name only, and neither opaque reasoning nor
+    JSON where that is less work than writing it. `whole` is False for the published
+    formula: it counts only the name of a call, and neither opaque reasoning nor
     declarations.
     """
 
@@ -163,8 +163,8 @@ ESTIMATORS: tuple[str, ...] = tuple(_BY_NAME)
 
 
 def estimator(name: str = "runs") -> Estimator:
-    """The estimator of that name, one of `ESTIMATORS`; else a UsageError."""
-    name = str(name)  # a record may have anything in its place
+    """The estimator of that name, one of `ESTIMATORS`; raises UsageError for any other."""
+    name = str(name)  # in a record this may be anything
     if name in _BY_NAME:
         return _BY_NAME[name]
     close = difflib.get_close_matches(name, ESTIMATORS, cutoff=0.5) or ESTIMATORS

@@ -81,7 +81,7 @@ class TraceFile:
     """A sink that writes each record as a line and flushes it.
 
     While it is open, no other process can write to the same file. `fresh`: the first
-    record replaces what stood there; a file that stays empty is removed again. A file
+    record replaces what was there; a file that stays empty is removed again. A file
     that cannot be opened is the user's mistake (`UsageError`); one that cannot be written
     later, or that somebody else has removed or changed, ends the run (`TraceError`).
     """
@@ -99,7 +99,7 @@ class TraceFile:
             raise UsageError("another process, or a session that was not closed, is writing this "
                              "trace", place=str(path), remedy="end it first, or name another file")
         self._fresh = fresh
-        self._failed = False  # a write has, and that was reported
+        self._failed = False  # whether a write has failed, and was reported
         self._size = os.fstat(self._file.fileno()).st_size
 
     def cut(self, size: int) -> None:
@@ -125,7 +125,7 @@ class TraceFile:
                              remedy="free some space and resume from it") from error
 
     def _check_ours(self, seq: int) -> None:
-        """Report at once a file that nobody could resume from, not at the session's end."""
+        """Report a file that nobody could resume from at once, not at the session's end."""
         status = os.fstat(self._file.fileno())
         if stat.S_ISREG(status.st_mode) and not (
                 status.st_size == self._size and self.path.exists()
@@ -142,7 +142,7 @@ class TraceFile:
         try:
             self._file.close()
         except OSError as error:
-            if self._failed:  # a full disk shows again here: the ending has said so
+            if self._failed:  # a full disk fails here again; the ending has said so
                 return
             raise TraceError(f"the trace could not be closed ({error.strerror})",
                              place=str(self.path)) from error
@@ -188,8 +188,8 @@ class Trace:
 def read_trace(path: Path) -> Trace:
     """Read a trace; a broken last line (a killed run) is cut off with a warning.
 
-    Raises `UsageError` where there is no such file, and `TraceError` with its
-    number for a broken line elsewhere.
+    Raises `UsageError` where there is no such file, and `TraceError` with the
+    line number for a broken line elsewhere.
     """
     try:
         raw = read_file(path)
@@ -198,7 +198,7 @@ def read_trace(path: Path) -> Trace:
                          remedy="name a .jsonl file that a run has written") from error
     trace = Trace()
     lines = raw.split(b"\n")
-    whole = len(lines) - 1  # what stands after the last newline is not a whole line
+    whole = len(lines) - 1  # what follows the last newline is not a whole line
     for number, text in enumerate(lines[:whole], 1):
         try:
             trace.records.append(parse_record(text))

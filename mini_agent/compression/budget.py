@@ -1,9 +1,9 @@
 """Milestone 3: how much fits, and when something has to be done about it.
 
-A budget is made of a window in tokens and a trigger. It comes to three numbers: over
-`soft` the ladder of a policy is taken, down to `target`; over `hard` a request
-may not be sent. With a plain number as threshold all of them are that number. What is
-left out: measuring, and what follows from it (`window.py`).
+A budget is made from a window in tokens and a trigger. It amounts to three numbers: over
+`soft` a policy goes down its ladder until `target` is reached; over `hard` a request may
+not be sent. With a plain number as threshold all three are that number. What is left
+out: measuring, and what follows from it (`window.py`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ..columns import number_of
 from ..errors import UsageError
 
 FULL_WINDOW = 200_000  # the window for which the absolute numbers of policies are given
-MOST = 10**12          # tokens of a window that can be named
-HAND_MARGIN = 3_000    # by hand the margin is smaller: the user knows what comes
+MOST = 10**12          # tokens: the largest window that can be named
+HAND_MARGIN = 3_000    # by hand the margin is smaller: the user knows what is coming
 _TYPED = re.compile(r"([0-9]{1,12})([km]?)")  # a window as a person types it
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 _SHARE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)%")
@@ -55,7 +55,7 @@ class Budget:
                            key=lambda window: make_budget(window, **self.recipe).hard) + 1
 
     def scaled(self, number: int) -> int:
-        """An absolute number for 200,000 tokens, for this window, rounded down.
+        """An absolute number given for 200,000 tokens, scaled to this window, rounded down.
 
         It stays as it is where there is no window, or the policy does not scale.
         """

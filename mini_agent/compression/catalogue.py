@@ -1,10 +1,10 @@
 """Milestone 3: the policies, as data.
 
 Each says where it comes from, what it is for and which laws (`laws.py`) it
-breaks on purpose (`breaks`); `ladder` are strategies with the settings in which
-they differ from their own. A rung with `trigger` 0 is taken before every call.
+breaks on purpose (`breaks`); `ladder` lists strategies, with the settings that
+differ from their defaults. A rung with `trigger` 0 is taken before every call.
 Absolute numbers hold for a window of 200,000 tokens and scale with it. What is left
-out: making a policy of its data (`policies.py`).
+out: making a policy from its data (`policies.py`).
 """
 
 from __future__ import annotations

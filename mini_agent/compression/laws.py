@@ -10,9 +10,9 @@
     8 all or nothing  a change that fails half-way leaves everything as it was
     9 honesty         what stands in a view never claims more than is true
 
-The first four can be seen in a change, and `check` refuses it for them: it looks at what
-the change touches and at the view that would come out. What it refuses was a fault of a
-strategy, not of the session. What is left out: the other laws, which are held by tests.
+The first four show in a single change, and `check` refuses a change that breaks one: it
+looks at what the change touches and at the view that would result. A refusal is the fault
+of a strategy, not of the session. What is left out: the other laws, which tests enforce.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Protection:
     which on nothing is dropped or summarised; results there may be shortened if
     `shorten_tail` says so (the published policy does it). `pins` are carried word
     for word by whatever takes the place of their message. `history` has the words
-    of messages that stand behind a summary already.
+    of messages that are behind a summary already.
     """
 
     verbatim: frozenset[int] = frozenset()
@@ -142,7 +142,7 @@ def _conservation(case: _Case) -> str:
 
 
 def _is_as_called(entry: Entry, history: Sequence[Message]) -> bool:
-    """Whether an entry, if it is called verbatim, is one message of the history as it was."""
+    """Whether an entry, if it is called verbatim, is one message of the history, unchanged."""
     return entry.how != "verbatim" or (
         len(entry.stands_for) == 1 and entry.message == history[entry.stands_for[0]])
 
@@ -179,7 +179,7 @@ def _still_said(said: Message, standing: Entry | None) -> bool:
 
 
 def _shortened_only(entry: Entry, case: _Case) -> bool:
-    """Whether an entry of the tail is still there alone, shortened as is allowed.
+    """Whether an entry of the tail still stands alone, shortened only as is allowed.
 
     What a change has attached stands for no message, so it may go.
     """
@@ -200,7 +200,7 @@ def _pairing(case: _Case) -> str:
 
 
 def _near(before: View, after: View, change: Change) -> range:
-    """The view indexes after a change that it can have torn: whole groups, with its neighbours."""
+    """The view indexes that a change may have torn apart: whole groups, with its neighbours."""
     start, stop = first_touched(change) - 1, len(after) - untouched_behind(before, after, change)
     while start > 0 and after[start].message["role"] == "tool":
         start -= 1

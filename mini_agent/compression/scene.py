@@ -26,7 +26,7 @@ from .view import Change, Entry, View
 
 
 class Store(Protocol):
-    """Where the whole of something is kept that leaves the view.
+    """Keeps whole what leaves the view.
 
     All methods raise `StrategyError` where nothing can be written or read.
     """
@@ -38,7 +38,7 @@ class Store(Protocol):
         """Those of these history messages that `remember` has not been given yet."""
 
     def remember(self, texts: Mapping[int, str]) -> None:
-        """Make history messages findable by what stands in them: all, or none."""
+        """Make history messages findable by their text: all of them, or none."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class SummaryWriter(Protocol):
     """
 
     def gather(self, indexes: Sequence[int], form: str) -> SummaryText:
-        """Summaries of these messages as sections; of a form there is one text, which grows."""
+        """Summaries of these messages as sections; each form has one text, which grows."""
 
     def segments(self, indexes: Sequence[int], form: str, messages: int) -> Segments:
         """Summaries of segments of at least `messages` messages, each of whole groups."""
@@ -78,7 +78,7 @@ class Scene:
     texts: Texts
     protection: Protection
     sent: int               # how many leading entries have been sent already
-    frozen: bool            # whether the policy shortens none of those
+    frozen: bool            # whether the policy leaves those as they are
     summariser: SummaryWriter  # asks the model
     pins: Pins = Pins()
     tools: frozenset[str] = frozenset()  # that the agent has: no text may name another
@@ -88,7 +88,7 @@ class Scene:
     trigger: str = "threshold"           # or "stage", "overflow", "manual"
     focus: str = ""                      # what a user who asked for it cares about
     index: HistoryIndex = field(default_factory=lambda: HistoryIndex(()))  # as far as told to grow
-    support: Support = field(default_factory=Support)  # where the names in summaries stand in it
+    support: Support = field(default_factory=Support)  # where the names in summaries occur in it
 
     def entry(self, message: Message, stands_for: Sequence[int], how: str) -> Entry:
         """An entry with its tokens counted; its text carries the pins of what it stands for."""
@@ -98,7 +98,7 @@ class Scene:
         return Entry(made, self._tokens(made, how), tuple(stands_for), how)
 
     def _tokens(self, message: Message, how: str) -> int:
-        """By its lines, where they are ours: most stood in the last change as well."""
+        """By its lines, where the text is ours: most were in the last change as well."""
         if how == "verbatim" or "tool_calls" in message or "opaque" in message:
             return self.estimate.message(message)
         return PER_MESSAGE + by_lines(self.estimate, message["content"])
@@ -125,8 +125,8 @@ class Strategy(Protocol):
     """One way to make a view smaller; a frozen dataclass, whose fields are its settings.
 
     `name` is the `strategy` of the records. `asks_model`: a proposal costs a
-    model call, so the window asks less often once it came to nothing. It may also have
-    `tools`, the names of tools that its texts speak of, and `CHOICES`, the values that a
+    model call, so the window asks less often once one has come to nothing. It may also have
+    `tools`, the names of tools that its texts mention, and `CHOICES`, the values that a
     setting may take (`policies.py` reads both).
     """
 

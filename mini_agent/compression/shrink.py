@@ -1,10 +1,10 @@
-"""Milestone 3: single results made smaller where they stand.
+"""Milestone 3: single results made smaller in place.
 
 A strategy of this module is a choice of *which* results and *how* they are
 rendered; pairing is never touched, since each message keeps its place, its role
 and its call id. `tool_result_aging` is the published one: any long result, the
-newest included, keeps head, tail and a header with what it was. Its neighbour
-`tool_result_clipping` goes by lines, and can keep those that say what is wrong.
+newest included, keeps its head, its tail and a header that says what it was. Its
+neighbour `tool_result_clipping` goes by lines, and can keep those that say what is wrong.
 What is left out: placeholders (`clear.py`) and files (`offload.py`).
 """
 
@@ -22,15 +22,15 @@ from .scene import Scene
 from .view import Change, Entry, View
 
 Render = Callable[[Entry], str]
-MIN_BODY = 240  # characters that a clipped result may have in any case, beside its header
+MIN_BODY = 240  # characters that a clipped result may have in any case, besides its header
 
 
 @dataclass(frozen=True)
 class ToolResultAging:
     """Long results keep head and tail under a header with size, lines and error code.
 
-    All sizes in characters; a result of `min_chars` and fewer stays whole. Which
-    results are aged already is read off their entries, never off their text, so
+    All sizes are in characters; a result of `min_chars` or fewer stays whole. Which
+    results are aged already is read from their entries, never from their text, so
     a result that happens to begin with the mark is treated like any other.
     """
 
@@ -61,10 +61,10 @@ class ToolResultAging:
 class ToolResultClipping:
     """Long results keep some of their lines under a header that says how many.
 
-    A result of `min_chars` characters and fewer stays whole, and so do those of the
+    A result of `min_chars` characters or fewer stays whole, and so do those of the
     last `keep_rounds` rounds. `keep="ends"` keeps the first and last `lines` lines;
-    "errors" spends as many characters on the lines that say what is wrong and where
-    first, with their numbers. Of a line at most `line_chars` characters stay.
+    "errors" spends as many characters, but first on the lines that say what is wrong and
+    where, with their numbers. At most `line_chars` characters of a line are kept.
     """
 
     name: ClassVar[str] = "tool_result_clipping"

@@ -1,6 +1,6 @@
 """Milestone 3: summaries of a part of the view: rolling, segmented, of a stage.
 
-They differ in the stretch that they take and in the form of the text; all else is
+They differ in the stretch that they cover and in the form of the text; the rest is
 `fold_span`. What this module leaves out: summaries of everything (`handoff.py`).
 """
 
@@ -28,7 +28,7 @@ class RollingSummary:
     """The oldest run between two user messages that gains by it becomes a summary.
 
     An earlier summary in the run is folded into the new one; one in another run
-    stays. `max_tokens` for a window of 200,000; `attach`: what is put back with it.
+    stays. `max_tokens` is for a window of 200,000; `attach`: what is put back with it.
     """
 
     name: ClassVar[str] = "rolling_summary"
@@ -51,9 +51,9 @@ class RollingSummary:
 class SegmentedSummary:
     """A run cut into segments; each is summarised, and the summaries are merged.
 
-    The newest segments stand singly. Of the older ones four become one, again and
-    again, and each merger may be no longer than the longest of its parts: the older,
-    the coarser. Merging is done by code, so no summary is summarised.
+    The newest segments stay separate. Older ones are merged, four into one, again and
+    again, and no merger may be longer than the longest of its parts: the older, the
+    coarser. Merging is done by code, so no summary is summarised.
     `segment_messages`: a segment ends with the group that reaches this number.
     """
 
@@ -106,8 +106,8 @@ def merge_segments(scene: Scene, segments: Sequence[Segment]) -> Segment:
 class StageSummary:
     """A finished stage becomes a record: goal, result, key decisions, left over.
 
-    At the end of a stage that stage first, so that it is a record at once; in need the
-    oldest, with what the tail had held back of it. `attach` names what is put back: the card.
+    When a stage ends, it comes first, so that it becomes a record at once; in need the
+    oldest does, with what the tail had held back of it. `attach` names what is put back: the card.
     """
 
     name: ClassVar[str] = "stage_summary"

@@ -1,10 +1,10 @@
 """Milestone 3: the view, and the one function that changes it.
 
 A view is what is sent in place of the history: a list of entries; an entry is a
-message, its tokens, the history messages that it stands for, and how. Live, on
-resume, in `check` and in the lab, a view becomes another by `apply` and by nothing
-else, so every view of a run can be rebuilt from its trace alone (`state.py`). What is
-left out: which changes are allowed (`laws.py`).
+message, its tokens, the history messages that it stands for, and how it does so. Live,
+on resume, in `check` and in the lab, only `apply` makes one view into another, so every
+view of a run can be rebuilt from its trace alone (`state.py`). What is left out: which
+changes are allowed (`laws.py`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Change:
 
     `affected` are indexes in the view before the change, rising; `inserts` are
     (index in the view after the change, entry), rising. `facts` go into the
-    record after the fixed keys (`unsupported` of a summary, for one).
+    record after the fixed keys (such as `unsupported`, for a summary).
     """
 
     strategy: str
@@ -105,12 +105,12 @@ class View:
 def apply(view: View, change: Change) -> View:
     """The view without the affected entries, each new one inserted at its place.
 
-    ValueError where the change does not fit: it changes nothing, or an index is not there,
-    or not rising.
+    ValueError where the change does not fit: it changes nothing, or an index is missing or
+    not rising.
     """
     _check_fit(view, change)
     kept = _without(view.entries, change.affected)
-    after, taken = View(), 0  # not counted again: only what changes makes a difference
+    after, taken = View(), 0  # not summed again: only what changes is counted
     for at, entry in change.inserts:
         start, taken = taken, taken + at - len(after)
         after.entries += kept[start:taken]
@@ -147,7 +147,7 @@ def _check_fit(view: View, change: Change) -> None:
 
 
 def inverse(view: View, change: Change) -> Change:
-    """The change that leads back to `view`, also when entries were appended since."""
+    """The change that leads back to `view`, even if entries were appended since."""
     return Change("undo", tuple(at for at, _ in change.inserts),
                   tuple(zip(change.affected, view.at(change.affected))))
 
@@ -179,7 +179,7 @@ def first_touched(change: Change) -> int:
 
 
 def untouched_behind(before: View, after: View, change: Change) -> int:
-    """How many entries at the end stand in both views, after all that `change` touches."""
+    """How many entries at the end are in both views, after all that `change` touches."""
     last = change.affected[-1] if change.affected else -1
     made = change.inserts[-1][0] if change.inserts else -1
     return min(len(before) - 1 - last, len(after) - 1 - made)
@@ -206,12 +206,12 @@ def to_payload(step: int, trigger: str, before: View, after: View, change: Chang
 
 
 def manual_payload(step: int, view: View, change: Change) -> dict[str, Any]:
-    """The payload of a change that somebody asked for and that need not be a gain."""
+    """The payload of a change that somebody asked for, which need not be a gain."""
     return to_payload(step, "manual", view, apply(view, change), change)
 
 
 def from_payload(payload: dict[str, Any]) -> Change:
-    """The change that a record describes. KeyError or TypeError if it is no such record."""
+    """The change that a record describes. KeyError or TypeError if it describes none."""
     inserts = tuple((item["at"], Entry(item["message"], item["tokens"],
                                        tuple(item["stands_for"]), item["how"]))
                     for item in payload["entries"])

@@ -1,9 +1,9 @@
-"""Milestone 3: the window, the only thing of all this that the loop sees.
+"""Milestone 3: the window, the only part of all this that the loop sees.
 
 Before each model call it takes in what is new and measures; while the view is over the
 trigger, the strategies of the policy's ladder are tried in order. Over the hard limit
-with nothing left to move it raises `ContextOverflowError`. A person compresses by hand,
-takes that back, pins and ends stages through it; all that it knows is a fold over its
+with nothing left to move it raises `ContextOverflowError`. Through it a person compresses
+by hand, takes that back, pins and ends stages; all that it knows is a fold over its
 records (`state.py`). What it leaves out: the ladder (`ladder.py`) and the strategies.
 """
 
@@ -33,9 +33,9 @@ from .view import View, manual_payload
 class ContextWindow:
     """Governs what one session's model is sent.
 
-    `tokens` estimates the next request, view and tool declarations; what is held against the
+    `tokens` estimates the next request, view and tool declarations; what is compared with the
     budget is `predicted`: the same, until an endpoint reports its own count.
-    `state` is a new one, or that of a session which is resumed.
+    `state` is a new one, or that of a session being resumed.
     """
 
     def __init__(self, policy: Policy, budget: Budget, state: WindowState, resources: Resources,
@@ -82,7 +82,7 @@ class ContextWindow:
         return len(self.view)
 
     def reported(self, prompt: int, answer: int = 0) -> int:
-        """What the endpoint counted of the last request; how far that is from predicted."""
+        """Take in what the endpoint counted for the last request; how far off `predicted` was."""
         self.state.reported(prompt, answer)
         return self.state.drift.tokens or 0
 
@@ -161,7 +161,7 @@ class ContextWindow:
         seq, change = self.state.undoable[-1]
         self._ladder.record("undo", **{
             "step": step, "seq": seq, **manual_payload(step, self.view, change)})
-        for pin in self.pins.pins:  # what is back was written before some of them were set
+        for pin in self.pins.pins:  # what came back was written before some of them were set
             if put_back(pin, self.state) is not None:
                 self._ladder.record("pin", **record_of(pin, step, "undo", "", self.state))
         return before, self.tokens
@@ -181,7 +181,7 @@ class ContextWindow:
 
     def use(self, policy: Policy, budget: Budget, step: int,
             declarations: Sequence[dict[str, Any]] | None = None, /, **settings: Any) -> None:
-        """Govern by another policy, and with these tools if they are others, from now on;
+        """Govern by another policy from now on, and with these tools if they differ;
         `settings` are what the record says."""
         if self.state.settings.get("inputs") and lean(policy.ladder) is None:
             settings["inputs"] = {}  # from here on every tool is sent whole
@@ -195,8 +195,8 @@ class ContextWindow:
     def pin(self, pin: Pin, step: int, by: str, wrong: str = "") -> str:
         """Set a pin: "" or why it was refused. `by` says who asks: mark, tool or user.
 
-        Without a text it is of the whole message. Set or refused, it is one record; of
-        one that is refused, the paths are protected all the same, and first.
+        Without a text it pins the whole message. Set or refused, it is one record; the
+        paths of one that is refused are protected all the same, and first.
         """
         pin = whole(pin, self.state)
         refused = wrong or pin_refusal(pin, self.state, self.budget.window)
@@ -210,7 +210,7 @@ class ContextWindow:
         return self._ladder.protection()
 
     def _narrow(self, policy: Policy) -> None:
-        """A smaller window that an endpoint has reported holds in place of the one given."""
+        """A smaller window that an endpoint has reported replaces the one given."""
         told = self.state.settings.get("learned_window")
         self._ladder.govern(policy, self._base.within(told) if told else self._base)
 

@@ -1,7 +1,7 @@
 """Milestone 1: what a model is to the loop.
 
-Two questions: what next (`complete`), and what was this about (`summarize`). What is
-left out: all that differs between providers; it stays behind these two.
+It answers two questions: what next (`complete`), and what was this about (`summarize`).
+What is left out: everything that differs between providers, which stays behind these two.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from ..messages import Call, Message
 
 LONGEST_ANSWER = 4_096  # tokens
-ANSWER_SHARE = 5        # an answer has a fifth of the window, if that is less
+ANSWER_SHARE = 5        # an answer gets a fifth of the window, if that is less
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Model(Protocol):
 
 
 def longest_answer(window: int | None) -> int:
-    """The tokens that an answer may have: many endpoints count them with the prompt."""
+    """The tokens that an answer may have; many endpoints count them with the prompt."""
     return LONGEST_ANSWER if window is None else max(1, min(LONGEST_ANSWER, window // ANSWER_SHARE))
 
 

@@ -18,7 +18,7 @@ from ..texts import Texts
 from .base import Reply
 
 INJECTIONS = ("error", "empty", "bad_json", "unknown_tool", "overflow")
-SILENT = ("error", "overflow")  # of these, those that leave no answer
+SILENT = ("error", "overflow")  # those of them that leave no answer
 SUMMARIES = ("ok", "empty", "long", "raise")
 LONG_SUMMARY = 2  # an injected "long" summary has this many times its source's characters
 
@@ -72,10 +72,10 @@ class ScriptedModel:
 
 def replies_left(replies: Sequence[dict[str, Any]],
                  history: Iterable[Message]) -> Sequence[dict[str, Any]]:
-    """The replies that come next, where a `history` ends with answers that are the first ones
-    of a script; all of them where it was answered by something else.
+    """The replies still to come, where `history` ends with the first answers of a script; all
+    of them where something else answered.
 
-    A fault that is injected leaves no answer: one right after the last has been, too.
+    An injected fault leaves no answer, so one right after the last answer counts as given.
     """
     said = [_as_said(message) for message in history if message["role"] == "assistant"]
     answering = [number for number, reply in enumerate(replies) if not _is_silent(reply)]

@@ -22,7 +22,7 @@ from ..texts import Texts
 from .schema import json_type, schema_faults, with_numbers, without_nulls
 
 Answer = Callable[[Message], None]  # takes the one result of a call
-MESSAGE_LIMIT = 2_000  # characters of an error's message; its details are the tool's to bound
+MESSAGE_LIMIT = 2_000  # characters of an error's message; the tool itself bounds the details
 
 
 class Tool(Protocol):
@@ -34,7 +34,7 @@ class Tool(Protocol):
 
     @property
     def description(self) -> str:
-        """What the model reads of it."""
+        """What the model reads about it."""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -48,17 +48,17 @@ class SideBySide(Tool, Protocol):
     """A tool whose calls run side by side where a reply has several (milestone 4)."""
 
     def together(self, tools: ToolBox, calls: Sequence[Call], step: int, answer: Answer) -> None:
-        """Give `answer` the one result of each call, in order. When it raises, nothing runs on."""
+        """Give `answer` the one result of each call, in order. If it raises, nothing runs on."""
 
 
 class Tools(Protocol):
     """What the loop needs of a registry of tools."""
 
     def declarations(self) -> list[dict[str, Any]]:
-        """What the model is told of each tool."""
+        """What the model is told about each tool."""
 
     def batches(self, calls: Sequence[Call]) -> Iterator[list[Call]]:
-        """The calls of a reply in order, cut into what is run at once."""
+        """The calls of a reply in order, cut into what is run together."""
 
     def run_batch(self, batch: Sequence[Call], step: int, answer: Answer) -> None:
         """Give `answer` the one result of each call of a batch, in order."""
@@ -74,7 +74,7 @@ class ToolBox:
     """The registry: it knows the tools, checks arguments and makes the results.
 
     `permit` is asked before a tool runs and may raise `ToolError` (code DENIED).
-    `scrub` takes the workspace's root out of what an exception says.
+    `scrub` removes the workspace's root from what an exception says.
     """
 
     def __init__(self, tools: Sequence[Tool], texts: Texts,
@@ -94,7 +94,7 @@ class ToolBox:
         return tuple(self._tools)
 
     def declarations(self) -> list[dict[str, Any]]:
-        """What the model is told of each tool, in the order of `names`."""
+        """What the model is told about each tool, in the order of `names`."""
         return [{"name": tool.name, "description": tool.description,
                  "parameters": tool.parameters} for tool in self._tools.values()]
 
@@ -181,7 +181,7 @@ def _json_fault(raw: str, texts: Texts) -> str:
         value = json.loads(raw)
     except json.JSONDecodeError as error:
         return f"line {error.lineno} column {error.colno}: {error.msg}"
-    except (ValueError, RecursionError) as error:  # a number or a nesting without end
+    except (ValueError, RecursionError) as error:  # an endless number or nesting
         return _described(error)
     found = json_type(value)
     return texts("json_string") if found == "object" else texts("json_type", found=found)

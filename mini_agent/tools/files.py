@@ -23,7 +23,7 @@ from .pieces import Passage, passage, refuse_binary, text_pieces
 from .schema import object_of
 from .workspace import MAX_FILES, Workspace
 
-MAX_NAMES = 10  # of what was left out, that a first line names
+MAX_NAMES = 10  # how many of those left out a first line names
 
 
 def paged(lines: Iterable[str], start: int, limit: int, texts: Texts,
@@ -45,7 +45,7 @@ def paged(lines: Iterable[str], start: int, limit: int, texts: Texts,
 
 
 def left_out_note(names: Sequence[str], stopped: bool, texts: Texts) -> str:
-    """What a listing or a search did not enter, to stand in its first line."""
+    """What a listing or a search did not enter, for its first line."""
     note = ""
     if names:
         more = ", ..." if len(names) > MAX_NAMES else ""
@@ -68,7 +68,7 @@ class ListFiles:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """A folder, and the entry to go on from."""
+        """A folder, and the entry to continue from."""
         return object_of({
             "path": {"type": "string", "description": self.workspace.texts("arg_folder")},
             "start": {"type": "integer", "minimum": 1,
@@ -137,19 +137,19 @@ class ReadFile:
 
 @dataclass(frozen=True)
 class WriteFile:
-    """Makes or replaces a whole file, in one step."""
+    """Creates or replaces a whole file, in one step."""
 
     workspace: Workspace
     name: str = "write_file"
 
     @property
     def description(self) -> str:
-        """Says that a file is made, or written anew as a whole."""
+        """Says that a file is created, or replaced as a whole."""
         return self.workspace.texts("tool_write_file")
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """A path and all that shall stand there."""
+        """A path, and all that the file shall contain."""
         return object_of({
             "path": {"type": "string", "description": self.workspace.texts("arg_path")},
             "content": {"type": "string", "description": self.workspace.texts("arg_content")}},
@@ -163,7 +163,7 @@ class WriteFile:
 
 @dataclass(frozen=True)
 class EditFile:
-    """Replaces the one place where a text stands, and returns the diff."""
+    """Replaces the one place where a text occurs, and returns the diff."""
 
     workspace: Workspace
     limit: int = LIMIT
@@ -171,12 +171,12 @@ class EditFile:
 
     @property
     def description(self) -> str:
-        """Says that one place of a file is replaced, which has to be unique."""
+        """Says that one place in a file is replaced, and that it has to be unique."""
         return self.workspace.texts("tool_edit_file")
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """A path, the words that stand there, and those in their place."""
+        """A path, the text to be replaced, and what takes its place."""
         return object_of({
             name: {"type": "string", "description": self.workspace.texts(f"arg_{name}")}
             for name in ("path", "old", "new")}, ("path", "old", "new"))

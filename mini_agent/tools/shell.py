@@ -1,9 +1,9 @@
 """Milestone 2: running a command, without a shell unless one is asked for.
 
 Commands are the widest door of an agent. A setting decides whether there is a shell, and no key
-of the user reaches the command's environment. What is left out: the process itself
+of the user's reaches the command's environment. What is left out: the process itself
 (`process.py`), and any wall around it: a command runs with the user's rights, and the workspace
-does not hold it back.
+does not confine it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from .process import ProgramResult, run_program
 from .schema import object_of
 from .workspace import Workspace
 
-SECONDS = 60.0       # time limit of a command that names none
+SECONDS = 60.0       # time limit for a command that names none
 LONGEST = 600.0      # the highest limit that a call may ask for
 SECRETS = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "COOKIE")  # in a variable's name
 SECRET_PARTS = ("PAT", "PW", "PWD", "JWT", "DSN", "SAS", "BEARER", "WEBHOOK",
-                "AUTHORIZATION")  # as a word of it, between underscores
+                "AUTHORIZATION")  # as a part of it, between underscores
 SECRET_ENDS = ("_AUTH", "_AUTH_CONFIG", "_CONNECTION_STRING", "_BASE_URL")
-# A value that is one: an address with a password (of the web, with any user), a private key.
+# A secret value: a URL with a password (on the web, with any user), a key, a login.
 _SECRET_VALUE = re.compile(r"://[^/\s@]*:[^/\s@]+@|https?://[^/\s@]+@|PRIVATE KEY-----"
                            r"|\b(?:bearer|basic)\s+\w", re.IGNORECASE)
 _QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
@@ -41,10 +41,10 @@ _OPERATOR = re.compile(r"&&|\|\||>>|2>&1|[|&;<>]")
 def command_environment(inherited: Mapping[str, str], root: Path) -> dict[str, str]:
     """The variables that a command gets: the user's, without keys and without PYTHON...
 
-    Left out, whatever its case, is a name that contains one of SECRETS, has one of
-    SECRET_PARTS or ends in one of SECRET_ENDS (an endpoint may carry a key, and points to
-    what a key opens) or begins with PYTHON (the settings of this interpreter are not those
-    of the project), and a value with a password or a private key in it. PWD is the workspace.
+    Left out are names that, in any case, contain one of SECRETS, have one of SECRET_PARTS,
+    end in one of SECRET_ENDS (an endpoint may carry a key, and points to what a key opens)
+    or begin with PYTHON (this interpreter's settings are not the project's), and values
+    that contain a password or a private key. PWD is the workspace.
     """
     kept = {name: value for name, value in inherited.items()
             if not _is_secret(name.upper()) and not _SECRET_VALUE.search(value)}
@@ -134,7 +134,7 @@ class RunCommand:
     def _words(self, command: str) -> list[str]:
         """The words of a command that runs without a shell."""
         operator = _OPERATOR.search(_QUOTED.sub("", command))
-        if operator:  # it would reach the program as an argument, and no one would know
+        if operator:  # it would reach the program as an argument, unnoticed
             hint = self.workspace.texts("ask_for_shell" if self.allow_shell else "no_shell")
             raise ToolError("COMMAND_NOT_ALLOWED", self.workspace.texts(
                 "needs_shell", operator=operator[0], hint=hint))
