@@ -563,9 +563,19 @@ class EmbeddedTest(FolderTest):
         self.assertLess(window.tokens, 8_192)
 
     def test_what_cannot_be_made_to_fit_is_an_overflow(self) -> None:
-        """As everywhere: with what it is that cannot be moved."""
-        with self.assertRaisesRegex(ContextOverflowError, "user messages"):
-            self.window([{"role": "user", "content": "word " * 9_000}]).request()
+        """As everywhere: with what it is that cannot be moved. Once it can, it goes on."""
+        live, path = [{"role": "user", "content": "Go."}], self.folder / "t.jsonl"
+        with self.window(live, trace=path) as window:
+            window.request()
+            live += [{"role": "assistant", "content": "What?"},
+                     {"role": "user", "content": "word " * 9_000}]
+            for _ in range(2):
+                with self.assertRaisesRegex(ContextOverflowError, "user messages"):
+                    window.request()
+            live += [{"role": "assistant", "content": "Too long."},
+                     {"role": "user", "content": "Then leave it."}]
+            self.assertEqual(live[-1], window.request()[-1])
+        self.assertEqual([], list(check_file(str(path))))
 
     def test_the_language_is_that_of_the_first_user_message(self) -> None:
         """What the window says to the model, and what the trace says of it; while the user has said
