@@ -55,7 +55,7 @@ class ChatForm:
             return None
         texts = one["content"], other["content"]
         if all(isinstance(text, str) for text in texts):
-            return {**one, **other, "content": "\n\n".join(texts)}
+            return {**one, **other, "content": "\n\n".join(filter(None, texts))}
         return {**one, **other, "content": [part for text in texts for part in parts_of(text)]}
 
     def declaration(self, tool: Given) -> dict[str, Any]:
