@@ -332,6 +332,16 @@ class SameBytesTest(unittest.TestCase):
         self.assertEqual(["full.jsonl"], [source.name for source in find_sources(
             [str(folder / "a" / "full.jsonl")])])
 
+    def test_a_file_that_goes_after_its_folder_was_read_is_left_to_who_reads_it(self):
+        """The others are compared all the same; one that was named is refused at once."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        gone = str(folder / "gone.jsonl")
+        with mock.patch("mini_agent.lab.sources._files_in", return_value=[gone]):
+            self.assertEqual([(gone, 0, False)], [
+                (source.path, source.size, source.asked) for source in find_sources([str(folder)])])
+        with self.assertRaisesRegex(UsageError, "cannot be read"):
+            find_sources([gone])
+
     def test_a_share_is_every_nth_file(self):
         """All shares together are all files, each once."""
         sources = find_sources([str(SAMPLES)])

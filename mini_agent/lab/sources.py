@@ -49,7 +49,7 @@ def find_sources(paths: Sequence[str]) -> list[Source]:
             found.setdefault(file, False)
     top = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in found])
     return [Source(at, path, Path(os.path.relpath(os.path.abspath(path), top)).as_posix(),
-                   _size(path), asked) for at, (path, asked) in enumerate(found.items())]
+                   _size(path, asked), asked) for at, (path, asked) in enumerate(found.items())]
 
 
 def _files_in(top: Path) -> list[str]:
@@ -65,10 +65,13 @@ def _is_wanted(file: Path, top: Path) -> bool:
         folder.suffix == ".d" and folder.with_suffix(".jsonl").is_file() for folder in folders)
 
 
-def _size(path: str) -> int:
+def _size(path: str, asked: bool) -> int:
+    """The bytes of a file, 0 where it was found and is gone since: whoever reads it says so."""
     try:
         return os.stat(path).st_size
     except OSError as error:
+        if not asked:
+            return 0
         raise UsageError(f"the file cannot be read ({error.strerror})", place=path,
                          remedy="name a recorded session or a folder of them") from error
 
