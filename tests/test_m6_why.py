@@ -274,7 +274,8 @@ class WhyTest(unittest.TestCase):
             self.assertEqual(ways, (now["handles"], now["spans"]))
 
     def test_steps_that_differ_in_messages_that_are_not_named_are_one(self):
-        """Only more of them, and no record that did it: of each, it is told when it came."""
+        """Only more of them, and no record that did it, though one did something else: of each,
+        it is told when it came."""
         history = [user(f"fact {number}") for number in range(9)]
         arrived = [Entry(message, 3, (at,), "verbatim") for at, message in enumerate(history)]
         made = {"seq": 7, "payload": {
@@ -282,7 +283,10 @@ class WhyTest(unittest.TestCase):
             "after_tokens": 5, "affected_indexes": [1], "entries": [
                 {"at": 1, "message": user("fact"), "tokens": 1, "stands_for": [1],
                  "how": "shortened"}]}}
-        found = explain("fact", [TraceStep(at, at + 1, arrived[at:at + 1], [made] * (at == 7))
+        put = {"seq": 6, "payload": {**made["payload"], "affected_indexes": [], "entries": [
+            {"at": 6, "message": user("x"), "tokens": 1, "stands_for": [], "how": "attached"}]}}
+        changes = {5: [put], 7: [made]}
+        found = explain("fact", [TraceStep(at, at + 1, arrived[at:at + 1], changes.get(at, []))
                                  for at in range(9)], history)
         self.assertEqual([
             *[(at, at, at + 1, None) for at in range(4)], (4, 6, 7, None), (7, 8, 8, 7)], [

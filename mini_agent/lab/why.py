@@ -39,6 +39,11 @@ class Sighting:
     cause: Record | None = None
     sent: bool = True
 
+    def goes_on(self, later: Sighting) -> bool:
+        """Whether the next one only has more messages, and they cannot all be named anyhow."""
+        return (len(self.at) >= NAMED and later.cause is None and later.sent
+                and later.form == self.form and later.at[:len(self.at)] == self.at)
+
 
 class Followed:
     """A view, made of the steps one after the other, in which a text is followed: `holders` are
@@ -110,7 +115,9 @@ def sightings(text: str, steps: Iterable[TraceStep],
                 sight.cause = cause or about
             if not sight.form and last and last.form:
                 sight.form = "gone"
-            if not last or (sight.form, sight.at) != (last.form, last.at):
+            if last and last.goes_on(sight):
+                last.at = sight.at
+            elif not last or (sight.form, sight.at) != (last.form, last.at):
                 found.append(sight)
         if step.asked:
             found[-1].last = step.step
