@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import sys
 import unittest
 import uuid
@@ -18,9 +19,11 @@ from mini_agent.subagents.child import GiveUp
 from mini_agent.subagents.endings import (STATUSES, Ending, Numbers, ending_of, ending_from,
                                             numbers_of)
 from mini_agent.subagents.orders import ChildLimits, Order, clashes
-from mini_agent.subagents.processes import ChildOutput
+from mini_agent.subagents import processes
+from mini_agent.subagents.processes import LINE_BYTES, ChildOutput, ChildProcess
 from mini_agent.subagents.starting import Child, Parent, child_environment
 from mini_agent.texts import Texts
+from mini_agent.tools.process import Capture
 
 from .subagents import GOOD, SubagentTest, delegate, running_with, says
 from .support import ROOT, payloads
@@ -292,6 +295,67 @@ class StartingTest(unittest.TestCase):
         parent = Parent(mock.Mock(), Path(), {}, (), None, lambda: pins, mock.Mock())
         self.assertEqual([pins[0], pins[2]], parent.handed_on())
         self.assertIsNone(parent.window)
+
+
+class SessionTest(unittest.TestCase):
+    """A child and all of its session."""
+
+    def test_one_that_was_ended_before_it_began_never_begins(self) -> None:
+        """And one that is over is not looked for again: its number may be another's."""
+        child = ChildProcess(["/no/such/program"], {})
+        child.end()
+        self.assertEqual(ChildOutput(), child.converse(b"", 1))
+        with self.assertRaises(FileNotFoundError):
+            ChildProcess(["/no/such/program"], {}).converse(b"", 1)
+        child = ChildProcess([sys.executable, "-S", "-c", "print(input())"], {})
+        self.assertEqual(b"asked", child.converse(b"asked", 30).line)
+        with mock.patch.object(processes, "_kill") as kill:
+            child.end()
+        self.assertEqual([], kill.mock_calls)
+
+    def test_an_answer_may_have_a_million_bytes_and_a_flood_one_more(self) -> None:
+        """A line that is whole is an answer, however long; the last words are the last line."""
+        for size, line, flooded in ((LINE_BYTES, b"", False), (LINE_BYTES + 1, b"", True),
+                                    (3, b"\n", False)):
+            child, errors = ChildProcess([], {}), Capture(100, str)
+            child._answer += b"x" * size + line
+            errors.add(b"first\nlast words\n")
+            answer = b"x" * size if line else b""
+            self.assertEqual(ChildOutput(answer, 1, "last words", False, flooded),
+                             child._output(1, False, errors))
+
+    def test_all_of_a_session_are_ended_those_that_appear_meanwhile_too(self) -> None:
+        """But those that are spared, and others' processes; each once, and not for ever."""
+        sessions = {1: 7, 2: 7, 3: 9, 4: 7, 5: None}
+        for found, ended in (([[1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4, 5]], [2, 4]),
+                             (([2, number] for number in range(9, 9_999)),
+                              [2, *range(9, 9 + processes.ROUNDS)])):
+            with mock.patch.object(processes, "_processes", side_effect=found), \
+                    mock.patch.object(processes, "_session", lambda pid: sessions.get(pid, 7)), \
+                    mock.patch.object(os, "kill") as kill:
+                processes.end_session(7, {1})
+            self.assertEqual(ended, [call.args[0] for call in kill.mock_calls])
+
+    def test_a_number_that_has_become_anothers_is_left_alone(self) -> None:
+        """Ended is who runs, or is gone with others left of it; without sessions the child."""
+        for status, session, ended in ((None, 5, True), (0, None, True), (0, 5, False)):
+            process = mock.Mock(pid=5, returncode=status)
+            with mock.patch.object(processes, "_session", lambda pid, session=session: session), \
+                    mock.patch.object(processes, "end_session") as end:
+                processes._kill(process)
+            self.assertEqual([mock.call(5)] * ended, end.mock_calls)
+            self.assertEqual([], process.kill.mock_calls)
+        with mock.patch.object(processes, "os", object()):
+            processes._kill(process)
+        self.assertEqual([mock.call()], process.kill.mock_calls)
+
+    def test_processes_are_found_with_and_without_proc(self) -> None:
+        """macOS has only `ps`."""
+        for there in {os.path.isdir("/proc/self"), False}:
+            if not there and shutil.which("ps") is None:
+                self.skipTest("no ps")
+            with mock.patch.object(os.path, "isdir", lambda path: there):
+                self.assertIn(os.getpid(), processes._processes())
 
 
 class BatchTest(SubagentTest):

@@ -21,7 +21,7 @@ from mini_agent import interrupts as module
 from mini_agent.__main__ import run
 from mini_agent.audit import Line, audit
 from mini_agent.compression.state import rebuild
-from mini_agent.interrupts import Interrupts
+from mini_agent.interrupts import Interrupts, leave_terminals
 from mini_agent.messages import open_calls, pairing_faults
 from mini_agent.models.base import Reply
 from mini_agent.trace import Tracer, read_trace
@@ -56,6 +56,7 @@ class Kept(unittest.TestCase):
             with self.assertRaises(KeyboardInterrupt), interrupts.waiting:
                 interrupt()
                 self.fail("it went on")
+            self.assertFalse(interrupts.pending)
 
     def test_what_is_held_inside_of_a_wait_is_finished_first(self) -> None:
         """It is raised where the held part ends."""
@@ -115,6 +116,66 @@ class Kept(unittest.TestCase):
         with Interrupts():
             self.assertIsNot(before, signal.getsignal(signal.SIGINT))
         self.assertIs(before, signal.getsignal(signal.SIGINT))
+
+
+    def test_all_that_it_took_is_given_back(self) -> None:
+        """Handlers, hook and wakeup descriptor of others, its thread and its pipe; a signal that
+        is ignored (`nohup`) is not taken."""
+        def state() -> list[Any]:
+            numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGURG)
+            return [[*map(signal.getsignal, numbers)], sys.unraisablehook, os.listdir("/dev/fd"),
+                    threading.active_count()]
+
+        reading, writing = os.pipe()
+        self.addCleanup(os.close, reading)
+        self.addCleanup(os.close, writing)
+        os.set_blocking(writing, False)
+        ignored = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        self.addCleanup(signal.signal, signal.SIGHUP, ignored)
+        self.addCleanup(signal.set_wakeup_fd, signal.set_wakeup_fd(writing))
+        before = state()
+        with Interrupts():
+            taken = state()
+            self.assertIs(signal.SIG_IGN, taken[0].pop(2))
+            for mine, others in zip((*taken[0], *taken[1:]),
+                                    (*before[0][:2], before[0][3], *before[1:])):
+                self.assertNotEqual(mine, others)
+        self.assertEqual(before, state())
+        self.assertEqual(writing, signal.set_wakeup_fd(-1))
+
+    def test_the_end_of_the_program_is_raised_in_every_wait(self) -> None:
+        """Of a `kill`, also when Ctrl-C came behind it."""
+        with Interrupts() as interrupts:
+            interrupt()
+            self.assertFalse(interrupts.ended)
+            os.kill(os.getpid(), signal.SIGTERM)
+            interrupt()
+            self.assertTrue(interrupts.ended)
+            for _ in range(3):
+                with self.assertRaises(KeyboardInterrupt), interrupts.waiting:
+                    self.fail("the wait has begun")
+
+    def test_what_else_python_drops_is_told_as_ever(self) -> None:
+        """By the hook that was there before."""
+        class Failing:
+            def __del__(self) -> None:
+                raise ValueError("in vain")
+
+        dropped: list[Any] = []
+        with patch.object(sys, "unraisablehook", lambda what: dropped.append(what.exc_type)), \
+                Interrupts() as interrupts, interrupts.waiting:
+            Failing()
+        self.assertEqual(([ValueError], False), (dropped, interrupts.pending))
+
+    def test_what_is_written_to_a_terminal_that_has_gone_goes_nowhere(self) -> None:
+        """Nobody else has its descriptor, and no other one is left open."""
+        reading, writing = os.pipe()
+        self.addCleanup(os.close, reading)
+        self.addCleanup(os.close, writing)
+        before = os.listdir("/dev/fd")
+        leave_terminals([writing])
+        self.assertEqual((1, b"", before),
+                         (os.write(writing, b"x"), os.read(reading, 1), os.listdir("/dev/fd")))
 
 
 class InASystemCall(unittest.TestCase):

@@ -57,6 +57,7 @@ class Hindsight(FolderTest):
             replay(recording, [Trial(recording, find_policy(policy), 1_500, [tally])])
             row = tally.row(policy, 1_500, base)
             self.assertLess(found["far_recall"], 1)
+            self.assertEqual(tally._means["far"].count, found["measured"])
             self.assertEqual([found[key] for key in ("far_recall", "far_in_context", "recall")],
                              [row[key] for key in ("far_recall", "far_in_context", "recall")])
 
