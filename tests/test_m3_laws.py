@@ -1,4 +1,4 @@
-"""Milestone 3: the laws of the design on thousands of random histories."""
+"""Milestone 3: the laws of the design on many random histories."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mini_agent.messages import assistant, call, system, tool_result, user
 from .histories import Case, as_code, random_case, shrink
 from .lawbook import broken_laws, first_breach, live
 
-HISTORIES = 700  # for each ladder, none of them twice; `make fuzz` tries more
+HISTORIES = 400  # for each ladder, none of them twice; `make fuzz` tries more
 LADDERS = {"aging": ("tool_result_aging",), "summary": ("rolling_summary",),
            "both": ("tool_result_aging", "rolling_summary")}
 
@@ -28,16 +28,16 @@ class Laws(unittest.TestCase):
                 self.fail(f"seed {seed}: {first_breach(small)}\n{as_code(small)}")
 
     def test_the_laws_hold_under_aging(self) -> None:
-        """Shortening results alone breaks no law on 700 histories."""
+        """Shortening results alone breaks no law on 400 histories."""
         self.hold(lambda seed: random_case(seed, ladder=LADDERS["aging"]), range(HISTORIES))
 
     def test_the_laws_hold_under_the_rolling_summary(self) -> None:
-        """Summaries alone, failing ones included, break no law on 700 histories."""
+        """Summaries alone, failing ones included, break no law on 400 histories."""
         self.hold(lambda seed: random_case(seed, ladder=LADDERS["summary"]),
                   range(HISTORIES, 2 * HISTORIES))
 
     def test_the_laws_hold_under_both_together(self) -> None:
-        """Aging and then summaries break no law on 700 histories."""
+        """Aging and then summaries break no law on 400 histories."""
         self.hold(lambda seed: random_case(seed, ladder=LADDERS["both"]),
                   range(2 * HISTORIES, 3 * HISTORIES))
 

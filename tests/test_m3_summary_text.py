@@ -34,7 +34,7 @@ NONE = "- none"
 HEADS = ("## A", "## B", "## Files", "## 目标")
 LINES = ("read src/app.py", "port 8080 is taken", '"quoted words" here', "", NONE, "x" * 90,
          "ghost.py:12 says `no such thing`", "第三行没有什么内容", "done", "20 messages")
-WINDOW = 6_000
+WINDOW = 4_000
 SUMMARISING = ("published", "segmented", "stages", "two_layer", "tail_summary", "handoff_note",
                "handoff_form", "context_reset", "tiers_50_70_90", "layered")
 
@@ -326,7 +326,7 @@ class AnewTest(unittest.TestCase):
         window: ContextWindow | None = None
         history: list[Message] = []
         step = 0
-        for message in life(160):
+        for message in life(100):
             if message["role"] == "assistant":
                 if window is None or fresh:
                     state = WindowState(count, texts)
@@ -345,7 +345,7 @@ class AnewTest(unittest.TestCase):
         return records
 
     def test_a_summary_that_was_kept_up_has_the_bytes_of_one_made_anew(self) -> None:
-        """Every record of 160 steps, under every policy that sums up."""
+        """Every record of 100 steps, under every policy that sums up."""
         for policy in SUMMARISING:
             with self.subTest(policy=policy):
                 grown, anew = (self.lived(policy, fresh) for fresh in (False, True))
