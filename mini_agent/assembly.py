@@ -1,8 +1,9 @@
-"""Milestone 1: an agent is put together here, for a task file and for a person alike.
+"""Milestone 1: puts an agent together, for a task file and for a person alike.
 
-`Setup` is what others give it, `Grant` what it may do. `AgentBuilder` makes of both the
+`Setup` is what others give it, `Grant` what it may do. From both `AgentBuilder` makes the
 model and the tools that are waited for, the store and the window that the tools look into,
-and the agent. Who runs it is left out: `runner.py` a task, `session.py` a conversation.
+and the agent. What is left out: running it, for a task (`runner.py`) or in a conversation
+(`session.py`).
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ class Grant:
     """What an agent may do; a sub-agent is given a part of it.
 
     `tools` by name; with `shell` a command may ask for one. `writes` are the paths from the
-    root that it may write, None for all; `protect` are globs that it may not. It takes
-    `steps` at most and sends `tokens` in all, its sub-agents with it, None for any number.
+    root that it may write, None for all; `protect` are globs that it may not. It takes at
+    most `steps` and sends at most `tokens`, sub-agents included; None for any number.
     `children` limits the sub-agents that it may start, None for none; they need a folder.
     The commands of a sub-agent itself (`is_child`) end with it.
     """
@@ -65,8 +66,8 @@ class Setup:
     """What an agent runs on, and who looks on.
 
     `sinks` take the records, `extra` are tools after its own. `permit` is asked before a
-    tool runs, `incoming` gives what a user has typed since it was asked last. `interrupts`,
-    if they are taken over, come only where something is waited for.
+    tool runs, `incoming` gives what a user has typed since the last time. `interrupts`, if
+    they are taken over, come only where something is waited for.
     """
 
     workspace: Path
@@ -83,8 +84,8 @@ class AgentBuilder:
     """Makes one agent and has its parts. Raises `UsageError` where its workspace is not a folder.
 
     `name` is that of the run, for its sub-agents. `history` is the live one. What leaves the
-    window is kept in `folder`, the run's own, which no tool may write to; in memory without
-    one. `window` is None before `agent` was called, and where nothing governs.
+    window is kept in `folder`, the run's own, which no tool may write to; without one, in
+    memory. `window` is None before `agent` was called, and where nothing governs.
     """
 
     def __init__(self, setup: Setup, texts: Texts, tracer: Tracer, name: str, *,
@@ -98,7 +99,7 @@ class AgentBuilder:
         self.token_budget = TokenBudget(setup.grant.tokens, texts)
 
     def tools(self, governance: Governance | None, started: int = 0) -> WaitingTools:
-        """The tools: its own, those that the texts of its policy speak of, and the others'.
+        """The tools: its own, those that the texts of its policy mention, and the extra ones.
 
         `started` is how many sub-agents there have been so far.
         """
@@ -160,7 +161,7 @@ class AgentBuilder:
         setup = self.setup
         if setup.grant.children is None or self.folder is None:
             return []
-        from .subagents.delegate import subagent_tools  # only who has sub-agents waits for it
+        from .subagents.delegate import subagent_tools  # only those with sub-agents wait for it
         from .subagents.starting import Parent
 
         given = [name for name in own if name != "run_command" or setup.permit is None]

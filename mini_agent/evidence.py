@@ -7,14 +7,14 @@ is asked. The definition:
 - A *step* is a run of assistant messages with nothing between them.
 - Its *items* come from the strings in its call arguments (not keys or numbers of the
   JSON, nor the name of the tool): *words* (`words.words`: paths,
-  identifiers, long numbers, runs of four and more CJK characters, without the
-  `words.GENERAL` ones) and *lines* (`words.lines`: 12 to 400 characters with a
-  blank in them; here also with two words at least, so that a rule of dashes does not count).
+  identifiers, long numbers, runs of four or more CJK characters, without the
+  `words.GENERAL` ones) and *lines* (`words.lines`: 12 to 400 characters including a
+  blank; here also at least two words, so that a rule of dashes does not count).
 - An item is *evidence* if it occurs in an earlier message that is not the
   assistant's, and in at most 6 or 20 % of those messages, whichever is more.
 - The text of a message is its content and the strings of its call arguments. A word
   occurs in a text if `words` finds it there (not inside a longer one: `app.py` does not
-  occur in `src/app.py`), a line if it stands there with no word cut at its ends (a read
+  occur in `src/app.py`), a line if it occurs there with no word cut at its ends (a read
   result may put a line number before it).
 - A view *holds* an item that one of its entries has, whoever wrote it.
 
@@ -23,22 +23,22 @@ The shares, each over the items of a step, then over the steps that have such it
     recall          all items
     far             those whose latest occurrence is more than 8 messages before the
                     step (the step's own first message is 0 back): the headline, since
-                    nearly half of all items stand in the last messages anyway
-    far_in_context  of the far items those that stand in an entry as they stood: in a
+                    nearly half of all items are in the last messages anyway
+    far_in_context  those of the far items that an entry has as they stood: in a
                     verbatim entry, in a line that is there whole, or with 30 more
                     characters of an original around them (before, after, or 15 each)
     fresh           items that the assistant had never written itself
     lines           the lines among the items
-    reach           of the far items those that the view holds, or a message whose handle it
-                    shows: a tool gives that back
+    reach           those of the far items that are in the view, or in a message whose handle
+                    it shows: a tool gives that back
 
 A step whose view is over the window counts 0 in all of them: it would not have been
-answered. Never show `far` without `far_in_context`: a bag of words gets the one.
+answered. Never show `far` without `far_in_context`: a bag of words scores on the first.
 
-Limits. The recorded agent saw everything, so the measure tells what would have had
+Limits. The recorded agent saw everything, so the measure says what would have had
 to be fetched again, not what would have failed. A text can be known without being in
 the view (what is general, what can be derived). A summary that repeats the words
-counts as keeping them, also in a wrong sentence; an absolute path against a relative
+counts as keeping them, even in a wrong sentence; an absolute path against a relative
 one counts as lost; a word in the wrong role counts as held.
 
 Cost: each message is read once. What is left out: what a view holds (`held.py`).
@@ -56,7 +56,7 @@ from .finder import Finder, is_telling
 from .messages import Message, model_calls, said_in_calls, text_of
 from .words import GENERAL, lines, words
 
-FAR = 8             # messages back; what is nearer nobody removes
+FAR = 8             # messages back; nobody removes what is nearer
 RARE, SHARE = 6, 5  # an item is evidence in at most 6, or a fifth, of the messages
 
 
@@ -94,7 +94,7 @@ class Evidence:
                                        for found_words, found_lines in asked]))
 
     def _steps(self, asked: Sequence[Sequence[int]]) -> Iterator[Step]:
-        """One pass in order: what is known of each item before each step."""
+        """One pass in order: what is known about each item before each step."""
         read: Counter[int] = Counter()   # in how many messages that are not the assistant's
         written: set[int] = set()
         others = at = 0
@@ -110,7 +110,7 @@ class Evidence:
                        tuple(n for n in items if self.is_line(n)))
 
     def _note(self, index: int, read: Counter[int], written: set[int]) -> bool:
-        """Take in one message; whether it is not the assistant's."""
+        """Take in one message; returns whether it is not the assistant's."""
         held = self.holds[index]
         for number in held:
             self.where.setdefault(number, []).append(index)
@@ -135,7 +135,7 @@ class Evidence:
 
 
 def _asked(history: Sequence[Message], call: range) -> tuple[list[str], list[str]]:
-    """The words and the lines in the call arguments of a step, each once, in order."""
+    """The words and the lines in a step's call arguments, each once, in order."""
     said = [text for index in call for text in said_in_calls(history[index])]
     found_words, found_lines = _each_once(map(words, said)), _each_once(map(lines, said))
     return ([word for word in found_words if word not in GENERAL],

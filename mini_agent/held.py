@@ -1,7 +1,7 @@
 """Milestone 6: what a view holds of the evidence of a step, and the shares that follow.
 
-The shares are those that `evidence.py` defines. Of an entry that is a message as it was,
-what it holds is known; any other is read when it comes into the view, once. What is left
+The shares are those that `evidence.py` defines. What an unchanged message holds is known
+already; any other entry is read once, when it comes into the view. What is left
 out: what a step needed (`evidence.py`), means over steps and sessions (`lab/measures.py`,
 `lab/summary.py`).
 """
@@ -23,7 +23,7 @@ _HANDLE = re.compile(r"(?:#|handle=)(\d{1,9})(?!\d)(?:-#(\d{1,9})(?!\d))?")  # o
 
 
 class Shares(NamedTuple):
-    """The shares of one step, 0 to 1; None where it has no such items."""
+    """The shares of one step, 0 to 1; None where the step has no such items."""
 
     recall: float | None
     far: float | None
@@ -55,9 +55,9 @@ class HeldEvidence:
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
-        self._verbatim: Counter[int] = Counter()        # verbatim entries that hold an item
+        self._verbatim: Counter[int] = Counter()        # how many verbatim entries hold an item
         self._others: dict[int, dict[int, Entry]] = {}  # other entries that do, by their id
-        self._read: dict[int, tuple[Entry, tuple[int, ...]]] = {}  # and what each of them holds
+        self._read: dict[int, tuple[Entry, tuple[int, ...]]] = {}  # what each of them holds
         self._context: dict[tuple[int, int], bool] = {}
         self._shown: Counter[int] = Counter()           # handles of history messages
 

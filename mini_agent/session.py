@@ -1,10 +1,10 @@
 """Milestone 5: the trace is the session.
 
-A session with a person is begun, or taken up again from its records. Both stand on the
+A session with a person is begun, or resumed from its records. Both stand on the
 same parts (`assembly.py`); what they know at any moment is a fold over the records: the window's
-state (`compression/state.py`) and the `Meter`. Whoever resumes sends the request that
-the last whole record determines. Workspace, model and limits are options of the one who
-resumes, and stand in no record. What is left out: the person (`chat/`).
+state (`compression/state.py`) and the `Meter`. A resumed session sends the request that
+the last whole record determines. Workspace, model and limits are options of whoever
+resumes, and are in no record. What is left out: the person (`chat/`).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Session:
         return self.agent.turn()
 
     def owe(self, records: Sequence[Record]) -> None:
-        """Give the store again what these records say it had, whatever became of its file."""
+        """Give the store back what these records say it had, whatever became of its file."""
         self._builder.store.owe(stored(records, self._builder.history))
 
     def _incoming(self) -> list[str]:
@@ -75,7 +75,7 @@ class Session:
         return [*said, *self._typed()]
 
     def use(self, policy: Policy, window: int | None) -> None:
-        """Govern by another policy, or for another window in tokens, from now on.
+        """From now on govern by another policy, or for another window in tokens.
 
         The tools are those that the new policy needs, so that what it puts away can be read.
         """
@@ -94,7 +94,7 @@ class Session:
     def finish(self, outcome: Outcome) -> Outcome:
         """The session ends here, with what its last turn came to.
 
-        Where something was compressed, it is recorded what that has cost in evidence.
+        If anything was compressed, what that cost in evidence is recorded.
         """
         try:
             self._look_back()
@@ -110,7 +110,7 @@ class Session:
 
 
 def begin(setup: Setup, file: TraceFile, governance: Governance, said: str) -> Session:
-    """A new session in the language of what was `said` first, which is not in it yet.
+    """A new session, in the language of what was `said` first; that is not in it yet.
 
     Raises `UsageError` where the workspace is not a folder, `TraceError` where nothing
     can be written.
@@ -136,7 +136,7 @@ def resume(setup: Setup, file: TraceFile) -> Session:
     session = Session(setup, file, governance, state.pins.texts, meter, state)
     session.owe(trace.records)
     session.tracer.event("resume", step=session.agent.step)
-    if not session.agent.history:  # it was killed before it had begun to speak
+    if not session.agent.history:  # it was killed before anything was said
         session.agent.say(system(session.texts("live_system")))
     for child in [*meter.at_work.values()]:  # they ended with the program
         ending = with_counts(Ending("killed"), trace_folder(file.path), child["child"])
@@ -149,7 +149,7 @@ def resume(setup: Setup, file: TraceFile) -> Session:
 
 
 def fold(records: Sequence[Record], place: str) -> tuple[Meter, WindowState, Governance]:
-    """What the records of a session come to. Raises as `resume` does."""
+    """What the records of a session amount to. Raises what `resume` does."""
     start = records[0].get("payload", {}) if records else {}
     if start.get("format") != FORMAT:
         raise UsageError(f"this is not a session of format {FORMAT}", place=place,

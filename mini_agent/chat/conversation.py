@@ -1,7 +1,7 @@
 """Milestone 5: the conversation: what is typed, what the model does, what comes next.
 
-Ctrl-C once ends the step, or throws away what was begun to be typed; twice in a row it
-ends the program. What goes wrong in a turn is told, and the session can go on. What is
+Ctrl-C once ends the step, or discards a line that is half typed; twice in a row it ends
+the program. What goes wrong in a turn is reported, and the session can go on. What is
 left out: how a session is kept (`session.py`), how things look (`screen.py`), what `/`
 does (`commands.py`).
 """
@@ -23,10 +23,10 @@ from .screen import Screen, joined_to_fit
 
 
 class Conversation:
-    """`open_` begins the session with what is said first; `session` is one that goes on.
+    """`open_` begins the session with what is said first; `session` is one to go on with.
 
     `why` explains a text from a trace, `connect` gives a model by name; `model` is the
-    name of the one that answers now.
+    name of the one answering now.
     """
 
     def __init__(self, screen: Screen, keyboard: Keyboard, open_: Callable[[str], Session], *,
@@ -41,7 +41,7 @@ class Conversation:
         self._interrupted = False  # and nothing was said since
 
     def run(self) -> int:
-        """Talk until the end; the exit status. `TraceError` where nothing can be kept."""
+        """Talk until the end; returns the exit status. `TraceError` if nothing can be kept."""
         if self.session is not None and self.session.due:
             if self.session.meter.stopped and self.keyboard.interactive:
                 self.screen.tell("(the last turn was interrupted; an empty line goes on)")
@@ -75,7 +75,7 @@ class Conversation:
             self.screen.tell(f"mini-agent: {error}", "red")
 
     def _turn(self, *said: str) -> None:
-        """All that the model does until it is the user's turn again."""
+        """Everything the model does until it is the user's turn again."""
         if self.session is None:
             self.session = self._open(said[0])
         with self.keyboard.listening():

@@ -1,9 +1,9 @@
 """Milestone 5: nothing is written and no command runs before a person has seen it.
 
-Reading inside the workspace is free. Of anything else the whole command, or the diff,
+Reading inside the workspace is free. For anything else the whole command, or the diff,
 is shown with every character visible; the answer is yes, always for this tool, or no
 with a reason that the model gets as DENIED. What is left out: what a command does once
-it may run; nothing holds it back then.
+it may run; nothing confines it then.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .narrator import Narrator
 from .screen import Screen
 
 FREE = (*READERS, "read_result", "recall", "pin", "stage_done", "read_child", DESCRIBE)
-MOST_GONE = 1_000_000  # bytes of an old file that a diff shows as taken out
+MOST_GONE = 1_000_000  # bytes of an old file that a diff shows as removed
 YES, ALWAYS, NO = ("y", "yes"), ("a", "always"), ("n", "no")
 
 
@@ -39,10 +39,10 @@ class Asker(Protocol):
 
 @dataclass
 class Permission:
-    """The `permit` of a tool box, after the guard of what is pinned.
+    """The `permit` of a tool box, after the guard for pinned paths.
 
-    `always` are the names of tools that need not be asked for any more; `yes` allows
-    everything. `texts` gives those of the session, in its language.
+    `always` are the names of tools that need no more asking; `yes` allows everything.
+    `texts` gives those of the session, in its language.
     """
 
     workspace: Workspace
@@ -63,7 +63,7 @@ class Permission:
         if self.yes or tool.name in self.always:
             return
         shown = self._shown(tool.name, arguments)
-        if shown is None:  # the call will fail by itself, and changes nothing
+        if shown is None:  # the call will fail on its own, and changes nothing
             return
         with self.narrator.paused():
             self._ask(tool.name, shown)
@@ -88,7 +88,7 @@ class Permission:
             self.screen.tell("answer y, a, or n; after n you may give a reason")
 
     def _shown(self, name: str, arguments: dict[str, Any]) -> str | None:
-        """All that is asked for; None for an edit that will fail anyway."""
+        """All that the call asks for; None for an edit that will fail anyway."""
         if name == "run_command":
             shell = " (in a shell)" if arguments.get("shell") else ""
             limit = f" (at most {arguments['timeout']:g} s)" if "timeout" in arguments else ""
@@ -113,8 +113,8 @@ class Permission:
         return f"{path}:\n{_changes(before, after, path)}"
 
     def _written(self, path: str, content: str) -> str:
-        """The diff of a whole file; all of the new one, where the old one cannot be read or has
-        more than anybody would look through."""
+        """The diff of a whole file; all of the new one, where the old one cannot be read or is
+        longer than anybody would look through."""
         try:
             data = self.workspace.read(path)
         except ToolError as error:
@@ -127,7 +127,7 @@ class Permission:
 
 
 def _changes(before: str, after: str, path: str) -> str:
-    """The diff, or words that say that there is none."""
+    """The diff, or a note that there is none."""
     return unified_diff(before, after, path) or (
         "(nothing changes)" if before == after else "(only the ends of lines change)")
 

@@ -1,10 +1,10 @@
-"""Milestone 3: taking the ladder of a policy, and the one way to change a view.
+"""Milestone 3: going down the ladder of a policy, and the one way to change a view.
 
-Cheap rungs come first; after each change it is measured again. Every change,
-whichever way it came about, goes through `_commit`: whole, held to the laws and
-recorded, or not at all. Any other outcome of a rung is one record with its
-numbers: no gain, refused by a law, failed, breaker open. What this module leaves
-out: when the ladder is taken (`window.py`), how a view gets smaller (strategies).
+Cheap rungs come first; after each change the view is measured again. Every change,
+however it came about, goes through `_commit`: it is checked against the laws, made as
+a whole and recorded, or not made at all. Any other outcome of a rung is one record
+with its numbers: no gain, refused by a law, failed, breaker open. What this module
+leaves out: when the ladder is taken (`window.py`), how a view gets smaller (strategies).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Ladder:
     def govern(self, policy: Policy, budget: Budget) -> None:
         """Take this ladder, within this budget, from now on."""
         self.policy, self.budget = policy, budget
-        self._stand, self._protection = tuple[Any, ...](), Protection()  # for what it was found
+        self._stand, self._protection = tuple[Any, ...](), Protection()  # what it was found for
         names = [rung.strategy.name for rung in policy.ladder]
         self._twins = {name for name in names if names.count(name) > 1}
         own = [tokens_at(rung.trigger, budget.window, scale=budget.scale)
@@ -77,9 +77,9 @@ class Ladder:
     def take(self, descent: Descent) -> None:
         """Rung by rung, again and again, until the view is down or no rung gains.
 
-        A rung is on where the view was over its tier; once one gained, those that are
-        on go down to the target together. One that is taken always counts for itself.
-        A view that a rung could do nothing with is not shown to it again, unless a
+        A rung is on if the view was over its tier; once one has gained, those that are on
+        go down to the target together. A rung that is always taken counts for itself. A
+        view that a rung could do nothing with is not shown to it again, unless a
         summariser has failed where the session would end without it.
         """
         if descent.trigger == "stage" and any(
@@ -89,14 +89,14 @@ class Ladder:
         again = True
         while again:
             rungs = list(enumerate(self._rungs()))[so_far.next:]
-            again = so_far.next > 0  # those above have their turn as well
+            again = so_far.next > 0  # those above get another turn
             so_far.next = 0
             for number, rung in rungs:
                 if self._is_on(number, rung, descent, so_far):
                     again |= self._asked(number, rung, descent, so_far)
 
     def _is_on(self, number: int, rung: Rung, descent: Descent, so_far: Progress) -> bool:
-        """Whether it is a rung's turn, and there is something new to show to it."""
+        """Whether it is a rung's turn, and there is something new to show it."""
         over = self._tier(rung, descent)
         goal = min(descent.target, over) if descent.over else descent.target
         if descent.once and number not in so_far.gained:
@@ -106,7 +106,7 @@ class Ladder:
                 and so_far.in_vain.get(number) is not self.state.view)
 
     def _asked(self, number: int, rung: Rung, descent: Descent, so_far: Progress) -> bool:
-        """Ask a rung. Whether there is reason to go on: it gained, or may be asked again."""
+        """Ask a rung. Returns whether to go on: it gained, or may be asked again."""
         tokens, failures = self.tokens, self.state.breaker.failures
         if rung.strategy.name in self._twins:
             descent = descent._replace(rung=number)
@@ -119,7 +119,7 @@ class Ladder:
         return False
 
     def _begun(self, descent: Descent) -> Progress:
-        """Where to take up a descent that a killed process had begun; mostly at its beginning."""
+        """Where to take up a descent that a killed process had begun; usually at its start."""
         so_far = Progress()
         if self.state.taken and descent.trigger in TAKEN_UP:
             so_far.take_up(descent.trigger, self.state, self._rungs())
@@ -136,7 +136,7 @@ class Ladder:
     def _tier(self, rung: Rung, descent: Descent) -> int:
         """The tokens over which a rung is taken: its own tier, or the descent's.
 
-        At the end of a stage a rung with a tier of its own waits for that all the same.
+        At the end of a stage a rung with a tier of its own still waits for that tier.
         """
         if rung.trigger is None or self.budget.window is None:
             return descent.over
@@ -156,7 +156,7 @@ class Ladder:
             raise
         except MiniAgentError as error:
             self._failed(descent, strategy, error)
-        except BaseException as error:  # an interrupt, or a fault: said, and handed on
+        except BaseException as error:  # an interrupt, or a fault: recorded, and raised again
             what = "interrupted by the user" if isinstance(error, KeyboardInterrupt) \
                 else repr(error)
             self._skip(descent, strategy.name, "failed", always=True, detail=what)
@@ -175,8 +175,8 @@ class Ladder:
         return change is not None
 
     def _may_ask(self, name: str, descent: Descent) -> bool:
-        """A model is not asked in vain again and again (a stage that has just ended is new to
-        it), and not while the breaker is open."""
+        """Whether to ask a model: not in vain again and again (a stage that has just ended is
+        new to it), and not while the breaker is open."""
         held = descent.trigger != "stage" and self.state.skips.holds(name, self.tokens)
         return not (held or self.state.breaker.open)
 
@@ -187,7 +187,7 @@ class Ladder:
         return needed and failures < breaker.failures and not breaker.open
 
     def _commit(self, descent: Descent, change: Change) -> None:
-        """The one way by which the view changes. Raises `LawError`, `TraceError`."""
+        """The one way in which the view changes. Raises `LawError`, `TraceError`."""
         before = self.state.view
         try:
             after = apply(before, change)
@@ -199,7 +199,7 @@ class Ladder:
             (change, after))
 
     def _failed(self, descent: Descent, strategy: Strategy, error: MiniAgentError) -> None:
-        """Why nothing came of a strategy; the summariser's third failure opens the breaker."""
+        """Record a strategy's failure; the summariser's third one opens the breaker."""
         reason = "refused" if isinstance(error, (LawError, SummaryRefused)) else "failed"
         if not strategy.asks_model or isinstance(error, LawError):
             self._skip(descent, strategy.name, reason, detail=str(error))
@@ -216,7 +216,7 @@ class Ladder:
 
     def _skip(self, descent: Descent, name: str, reason: str, *, always: bool = False,
               **numbers: Any) -> None:
-        """One record, where it is news or where a model call was spent on it."""
+        """One record, if it is news or if a model call was spent on it."""
         asked = self._summariser.asked
         if always or asked or self.state.skips.is_news(name, reason, self.tokens):
             told = {} if reason == BREAKER else descent.told | ({"asked": True} if asked else {})
@@ -241,7 +241,7 @@ class Ladder:
             support=self._support)
 
     def protection(self) -> Protection:
-        """What may not be touched as things stand; found once as long as they stand so."""
+        """What may not be touched as things stand; computed once for as long as they do."""
         state = self.state
         stand = (state.view, len(state.view), len(state.history), state.pins)
         if stand != self._stand:

@@ -2,9 +2,9 @@
 
 The unit of work is a file: read once, every session in it replayed once for all
 policies and windows. Files, or the policies of a single file, may be worked on side by
-side; what comes out is in the order of the files all the same, so that any number of
-processes gives the same bytes. What comes out of a session is plain JSON, so that shares
-of the work can be written down, and merged by another call. What is left out: options
+side; the results still come in the order of the files, so that any number of processes
+gives the same bytes. The result of a session is plain JSON, so that parts of the work can
+be saved, and merged by another call. What is left out: options
 and output (`run_compare.py`).
 """
 
@@ -45,7 +45,7 @@ Progress = Callable[[float], None]
 class Plan:
     """What is asked of every session. Windows in tokens; `grid` are further windows
     that only the page shows; `evidence` off leaves its columns empty; task files are run
-    in a copy of `workspace`; `half`: of each session only the second half is replayed; `price`
+    in a copy of `workspace`; `half`: only the second half of each session is replayed; `price`
     are the prices of a bill, "" for none."""
 
     policies: tuple[str, ...]
@@ -79,7 +79,7 @@ class Plan:
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """The windows that are replayed: those asked for, and after them those of a page."""
+        """The windows that are replayed: those asked for, then those of the page."""
         return self.windows + (self.grid if self.page else ())
 
 
@@ -87,7 +87,7 @@ def file_results(source: Source, plan: Plan, progress: Progress = lambda _: None
                  jobs: int = 1) -> list[Result] | list[UnreadFile]:
     """The results of a file: one for each session, or one that says what was wrong.
 
-    `progress` gets the share of the file that is done, 0 to 1. `jobs` processes share the
+    `progress` is told the share of the file that is done, 0 to 1. `jobs` processes share the
     policies.
     """
     try:
@@ -111,7 +111,7 @@ def _replayed(sessions: Sequence[LogSession], source: Source, plan: Plan,
 
 def _in_parts(jobs: int, sessions: Sequence[LogSession], source: Source, plan: Plan,
               progress: Progress) -> list[Result]:
-    """`_replayed`, with each process playing some of the policies; the file is read once."""
+    """`_replayed`, with each process replaying some of the policies; the file is read once."""
     parts = [replace(plan, policies=plan.names[at::jobs])
              for at in range(min(jobs, len(plan.names)))]
     done: list[list[Result]] = []
@@ -188,7 +188,7 @@ def _recording(session: LogSession, source: Source, plan: Plan) -> Recording:
 
 
 def notes_of(session: LogSession, recording: Recording) -> list[str]:
-    """Sentences on what the reader could not do, and on what cannot be measured."""
+    """Sentences about what the reader could not do, and what cannot be measured."""
     notes = []
     if session.unreadable:
         first = session.unreadable[0]
@@ -214,9 +214,9 @@ def compare(sources: Sequence[Source], plan: Plan, jobs: int = 1,
             progress: Callable[[int], None] = lambda _: None) -> Iterator[Result | UnreadFile]:
     """The results of all sources, in their order, as they get done.
 
-    `jobs` files are worked on at a time, each in a process of its own if more than one; a
-    single file is split into as many parts of the policies. `progress` gets the bytes that
-    are done. An interrupt ends the work at once. Raises `UsageError` for less than one job.
+    `jobs` files are worked on at a time, each in its own process if there is more than one;
+    the policies of a single file are split into as many parts. `progress` is told the bytes
+    that are done. An interrupt ends the work at once. Raises `UsageError` for less than one job.
     """
     if jobs < 1:
         raise UsageError(f"{number_of(jobs, 'job')} do nothing", place="--jobs", value=jobs,
@@ -236,5 +236,5 @@ def compare(sources: Sequence[Source], plan: Plan, jobs: int = 1,
 
 
 def _bytes_of(source: Source, done: int, progress: Callable[[int], None]) -> Progress:
-    """Turns the share of a file that is done into bytes, after those `done` before it."""
+    """Turns the share done of a file into bytes, on top of those `done` before it."""
     return lambda share: progress(done + int(share * source.size))

@@ -1,14 +1,13 @@
 """Milestone 6: a recorded session, played again under many policies in one pass.
 
 What was said and done stays as it was recorded; before each model call the policy
-governs the view. The model might have acted otherwise on another view: what comes
-out tells what a policy costs and what it takes away, not how the run would have
-ended. A step whose view is over the hard limit is counted and the replay goes on,
-though the run would have died there. Summaries are written by the scripted
-stand-in, which only quotes.
+governs the view. The model might have acted differently on another view: the result
+says what a policy costs and what it takes away, not how the run would have ended. A
+step whose view is over the hard limit is counted and the replay goes on, though the run
+would have died there. Summaries are written by the scripted stand-in, which only quotes.
 
 All policies walk through the history together: each `Trial` has a `Walk`, `replay` hands
-each step to each walk, and the trial's observers are told what it was (`Moment`).
+each step to each walk, and the trial's observers are told about it (`Moment`).
 What is left out: what they make of it (`measures.py`, `facts.py`, `pagedata.py`).
 """
 
@@ -39,8 +38,8 @@ class Moment(NamedTuple):
     """One step of one trial, just before the model call.
 
     `at` is the history index of the call's first message. `arrived` are the entries
-    of the messages that came in since the last step, `gone` and `made` what the
-    changes of this step took out of the view (arrivals included) and put in. Tokens:
+    of the messages that came in since the last step; `gone` and `made` are what this
+    step's changes took out of the view (arrivals included) and put in. Tokens:
     `sent` of the view, `prefix` of the leading entries that the last step sent too,
     `before` of what the last step sent. `broken` are the laws that changes broke.
     """
@@ -61,13 +60,13 @@ class Moment(NamedTuple):
 
 Observer = Callable[[Moment], None]
 
-# What an agent under these policies would have to follow a handle. The tools of the
-# recorded agent are in no log, so declarations count nothing here.
+# The tools with which an agent under these policies would follow a handle. Those of the
+# recorded agent are in no log, so declarations count for nothing here.
 TOOLS = ({"name": "read_result"}, {"name": "recall"})
 
 
 class NoStore:
-    """Keeps nothing: all that a strategy hands it is in the history anyway."""
+    """Keeps nothing: whatever a strategy hands it is in the history anyway."""
 
     def put(self, index: int, text: str) -> None:
         """Nothing to keep."""
@@ -81,7 +80,7 @@ class NoStore:
 
 
 class Trial:
-    """One policy at one window over one session; `observers` are told of each step."""
+    """One policy at one window over one session; `observers` are told about each step."""
 
     def __init__(self, recording: Recording, policy: Policy, window: int,
                  observers: Sequence[Observer]) -> None:
@@ -101,17 +100,17 @@ class Walk:
         self._gone: dict[int, Entry] = {}  # by id, as `_made`
         self._made: dict[int, Entry] = {}
         self._length = self._tokens = 0  # entries and tokens that the last step sent
-        self._touched = 0                # of these so many were touched by no change since
+        self._touched = 0                # how many of these no change has touched since
         texts, estimate = trial.recording.texts, trial.recording.estimate
         state, tracer = WindowState(estimate, texts), Tracer()
-        if trial.observers:  # for nobody, nothing is noted
+        if trial.observers:  # without observers nothing is noted
             state, tracer = WindowState(estimate, texts, self._changed), Tracer(self._note)
         self._acts = deque(trial.recording.acts)
         resources = Resources(ScriptedModel([], (), texts), tracer, NoStore(), index)
         self._window = ContextWindow(trial.policy, trial.budget, state, resources, TOOLS)
 
     def step(self, step: int, at: int, history: Sequence[Message]) -> None:
-        """Govern the view before the call at history index `at`; tell the observers."""
+        """Govern the view before the call at history index `at`, and tell the observers."""
         before = self._window.view
         over = False
         while self._acts and self._acts[0].at <= at:
@@ -134,7 +133,7 @@ class Walk:
             self._window.pin(pin, step, payload["by"])
 
     def _tell(self, step: int, at: int, before: View, over: bool) -> None:
-        """Tell the observers of a step, which began with the view `before`."""
+        """Tell the observers about a step that began with the view `before`."""
         after = self._window.view
         moment = Moment(
             step=step, at=at, view=after, arrived=before.entries[self._length:],
@@ -164,7 +163,7 @@ class Walk:
         gone = {id(entry): entry for entry in before.at(change.affected)}
         made = {id(entry): entry for _, entry in change.inserts}
         for old, new in ((self._made, gone), (self._gone, made)):
-            for key in old.keys() & new.keys():  # what came and went in one step is not news
+            for key in old.keys() & new.keys():  # what came and went within one step is not news
                 del old[key], new[key]
         self._gone |= gone
         self._made |= made

@@ -1,7 +1,7 @@
 """Milestone 6: why did the model no longer know it?
 
-Of one text: when it entered and from where, at which steps the model could see it and
-in what form, which record took it away, and how it can be had now. What is left out:
+For one text: when it entered and from where, at which steps the model could see it and
+in what form, which record took it away, and how it can be got back now. What is left out:
 finding the session and its steps (`session_steps.py`, `steps.py`), and the words (`whywords.py`).
 """
 
@@ -23,7 +23,7 @@ from .nearly import nearly_said
 from .steps import TraceStep
 from .whyform import NAMED, Cause, Occurrence, Explanation, FirstSeen, Origin, WayBack
 
-EACH = "read_result(handle=N)"  # in a text that stands for many: each of them can be read again
+EACH = "read_result(handle=N)"  # in a text that stands for many, each of which can be read again
 
 
 @dataclass
@@ -46,8 +46,8 @@ class Sighting:
 
 
 class Followed:
-    """A view, made of the steps one after the other, in which a text is followed: `holders` are
-    the history messages said so far that have it, `having` the entries, by their id."""
+    """A view, built from the steps one by one, in which a text is followed: `holders` are the
+    history messages so far that have it, `having` the entries that do, by their id."""
 
     def __init__(self, text: str, history: Sequence[Message]) -> None:
         self.text, self.view = text, View()
@@ -57,9 +57,8 @@ class Followed:
                             if text in text_of(message))
 
     def take(self, step: TraceStep) -> tuple[list[Entry], Record | None, Record | None]:
-        """What has arrived with the text. Of the step's changes the last that touched the text,
-        and the last that touched a message with it (by a handle, say, whose text stands
-        elsewhere)."""
+        """What has arrived with the text; the last of the step's changes that touched the text,
+        and the last that touched a message with it (say, a handle whose text is elsewhere)."""
         cause = about = None
         while self._where and self._where[0] < step.history:
             self.holders.add(self._where.popleft())
@@ -78,14 +77,14 @@ class Followed:
         return came, cause, about
 
     def _with_text(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Those of the new entries that have the text; they are kept in mind."""
+        """Those of the new entries that have the text; they are remembered."""
         found = [entry for entry in entries if self.text in text_of(entry.message)]
         self.having.update((id(entry), entry) for entry in found)
         return found
 
     def look(self, step: int, cause: Record | None) -> Sighting:
-        """How the text stands in the view: the form, and the history messages it stands for. What
-        no message has said yet can be there all the same, in a summary or attached: `made`."""
+        """How the text stands in the view: its form, and the history messages it stands for. Text
+        that no message has had yet can still be there, in a summary or attached: `made`."""
         hows = {entry.how for entry in self.having.values()}
         form = state_by(hows, self.view, self.holders) or ("made" if hows else "")
         if form == "verbatim" and "verbatim" not in hows:
@@ -125,7 +124,7 @@ def sightings(text: str, steps: Iterable[TraceStep],
 
 
 def explain(text: str, steps: Iterable[TraceStep], history: Sequence[Message]) -> Explanation:
-    """All that `why` knows of a text, as plain JSON."""
+    """All that `why` knows about a text, as plain JSON."""
     taken = list(steps)
     sighted, last = sightings(text, taken, history)
     found = [sight for sight in sighted if sight.form]
@@ -146,8 +145,8 @@ def explain(text: str, steps: Iterable[TraceStep], history: Sequence[Message]) -
 
 
 def _first_seen(index: int, asked: Sequence[TraceStep], found: Sequence[Sighting]) -> FirstSeen:
-    """The step whose request first had a message, None for none, and whether the text was in
-    it still: a message can be cut before it is sent for the first time."""
+    """The step whose request first had a message, or None, and whether the text was still in
+    it: a message can be cut before it is first sent."""
     at = bisect_right(asked, index, key=lambda step: step.history)
     if at == len(asked):
         return {"first_seen": None, "with_text": False}
@@ -158,13 +157,13 @@ def _first_seen(index: int, asked: Sequence[TraceStep], found: Sequence[Sighting
 
 
 def _is_in(numbers: Sequence[int], number: int) -> bool:
-    """Whether rising numbers have this one."""
+    """Whether a number is among these rising ones."""
     at = bisect_left(numbers, number)
     return at < len(numbers) and numbers[at] == number
 
 
 def _origin(history: Sequence[Message], index: int) -> Origin:
-    """Role, and for a result its tool with the arguments of the call."""
+    """The role, and for a result its tool with the call's arguments."""
     message = history[index]
     if message["role"] != "tool":
         return {"role": message["role"], "tool": "", "arguments": ""}
@@ -183,7 +182,7 @@ def _cause(record: Record | None) -> Cause | None:
 
 
 def _way_back(holders: Sequence[int], view: View) -> WayBack:
-    """By which handles the newest view gives messages that have the text."""
+    """The handles by which the newest view gives back messages that have the text."""
     shown = {index for entry in view.entries for index in handles(entry)}
     spans = {index for entry in view.entries if EACH in entry.message["content"]
              for index in entry.stands_for if index not in shown}

@@ -1,9 +1,9 @@
 """Milestone 5: asking an endpoint, until it answers or there is no point.
 
 One request is one `ask`: posted, read, and repeated with growing waits where the
-fault can pass (`faults.py` decides). An answer counts only when `read` has taken it
-in whole. Time, sleep and chance are handed in. Left out: the sockets
-(`transport.py`) and what stands in request and answer (`openai.py`, `anthropic.py`).
+fault can pass (`faults.py` decides). An answer counts only once `read` has taken all
+of it in. Time, sleep and chance are handed in. What is left out: the sockets
+(`transport.py`) and what is in request and answer (`openai.py`, `anthropic.py`).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class RequestLimits:
     """What a request may take, in seconds and bytes. `retries` are tries after the first one.
 
     `read` is the longest silence, before the first byte or between two, `whole` the time
-    of a whole answer. Waits double from `first_wait` up to `longest_wait`; an endpoint
+    for a whole answer. Waits double from `first_wait` up to `longest_wait`; an endpoint
     that asks for more than that is not waited for. `line` and `answer` are the most bytes
-    of one, `ends` the most ends of lines of an answer (three for each token of the longest),
-    `piece` how many bytes are read at once.
+    one may have, `ends` the most line ends in an answer (three for each token of the
+    longest), `piece` how many bytes are read at once.
     """
 
     connect: float = 15.0
@@ -81,7 +81,7 @@ class Http:
                  on_retry: OnRetry = silent) -> None:
         self.endpoint, self.limits, self.on_retry = endpoint, limits, on_retry
         self._clock, self._date, self._sleep, self._chance = clock, date, sleep, chance
-        self._reached = False  # what was never reached may be mistyped: no retry then
+        self._reached = False  # an endpoint never reached may be mistyped: no retry
 
     def ask(self, path: str, headers: Mapping[str, str], body: Mapping[str, Any],
             read: Callable[[Answer], T]) -> T:
@@ -104,7 +104,7 @@ class Http:
 
     def _once(self, path: str, headers: Mapping[str, str], data: bytes,
               read: Callable[[Answer], T]) -> T:
-        from .transport import FAULTS, breakdown, post  # with the first request: see there
+        from .transport import FAULTS, breakdown, post  # not before the first request: see there
 
         deadline = self._clock() + self.limits.whole
         try:
@@ -122,7 +122,7 @@ class Http:
 
     def _lines(self, response: Any, deadline: float) -> Iterator[bytes]:
         """The lines of a body, without the key. Raises `EndpointError` over a limit."""
-        rest = bytearray()  # the line so far, of pieces that may be of a byte each
+        rest = bytearray()  # the line so far, from pieces that may be a byte each
         for piece in self._pieces(response, deadline):
             head, *lines = piece.split(b"\n")
             rest += head
@@ -135,13 +135,13 @@ class Http:
             yield self.endpoint.hide(bytes(rest))
 
     def _pieces(self, response: Any, deadline: float) -> Iterator[bytes]:
-        """A body as it comes: one that drips has no line before its end."""
+        """A body as it comes: one that trickles in has no line before its end."""
         from .transport import body_pieces
 
         size = ends = 0
         for piece in body_pieces(self.endpoint, response, self.limits.piece):
             size += len(piece)
-            ends += piece.count(b"\n") + piece.count(b"\r")  # each may be an event to take apart
+            ends += piece.count(b"\n") + piece.count(b"\r")  # each may be an event to parse
             if size > self.limits.answer or ends > self.limits.ends:
                 raise self._endless()
             if self._clock() > deadline:
@@ -161,15 +161,15 @@ class Http:
             return None
         if error.status == "unreachable" and not self._reached:
             return None
-        if error.wait:  # at once (0, a date that has passed) is not a wait that could grow
+        if error.wait:  # 0 (at once, a date in the past) could not grow
             asked = error.wait * (1 + self._chance() / 10)  # never earlier than asked
             return round(asked, 3) if error.wait <= self.limits.longest_wait else None
         wait: float = min(self.limits.longest_wait, self.limits.first_wait * 2 ** (attempt - 1))
-        return round(wait * (1 + self._chance()) / 2, 3)  # half of it is certain, half is chance
+        return round(wait * (1 + self._chance()) / 2, 3)  # half is certain, half is chance
 
 
 def _start(lines: Iterator[bytes]) -> bytes:
-    """The start of a body; if it breaks off, what has come: its status says enough."""
+    """The start of a body, or what has come if it breaks off: the status says enough."""
     body = bytearray()
     try:
         for line in lines:

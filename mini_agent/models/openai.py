@@ -1,7 +1,7 @@
 """Milestone 5: the chat-completions form, which most endpoints speak.
 
 Source: the API reference of `/v1/chat/completions` and the ways in which servers
-are seen to differ from it: calls without an index or an id, reasoning in fields of
+have been seen to differ from it: calls without an index or an id, reasoning in fields of
 its own, usage in the last part or in none. What is left out: asking over a network
 (`http.py`), and what every protocol has in common (`live.py`).
 """
@@ -39,7 +39,7 @@ class ChatCompletions:
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     def body(self, request: Request) -> dict[str, Any]:
-        """The request; the parts that stay come first, so that their bytes stay."""
+        """The request; what stays the same comes first, so that the prefix keeps its bytes."""
         body: dict[str, Any] = {"model": request.model, self._limit: request.max_tokens,
                                 "stream": request.stream}
         if request.stream:
@@ -75,7 +75,7 @@ def _messages(turn: Turn) -> Iterator[dict[str, Any]]:
 
 
 class _Pieces(list[str]):
-    """A text as it came; joined once, since to add to a text is to copy it."""
+    """A text as it came; joined once, since adding to a text copies it."""
 
 
 @dataclass
@@ -94,7 +94,7 @@ class _Call:
 
 
 class _Assembly:
-    """Puts the parts of one answer together; what follows its end is not heard."""
+    """Puts the parts of one answer together; what follows its end is ignored."""
 
     trails = True
 
@@ -158,7 +158,7 @@ class _Assembly:
             found.extra["extra_content"] = part["extra_content"]
 
     def _detail(self, detail: dict[str, Any]) -> None:
-        """Pieces of one reasoning block (same index and type) are one block again."""
+        """Pieces of one reasoning block (same index and type) become one block again."""
         last = self._details[-1] if self._details else None
         goes_on = last is not None and "index" in detail and all(
             last.get(key) == detail.get(key) for key in ("index", "type"))
@@ -191,7 +191,7 @@ class _Assembly:
 
 
 def _text(content: Any) -> str:
-    """The text of a content: a string, or parts of which some are text."""
+    """The text of a content: a string, or parts, some of which are text."""
     if isinstance(content, list):
         return "".join(part.get("text") or "" for part in content if part.get("type") == "text")
     return content or ""

@@ -2,8 +2,8 @@
 
 One JSON request on standard input, one JSON result on standard output, and in between
 an ordinary run (`runner.py`) with a history, a window and a trace of its own. Standard
-output is the result's alone: whatever else is printed goes to standard error. What is
-left out: how a parent holds it (`processes.py`).
+output is for the result alone: anything else that is printed goes to standard error. What is
+left out: how a parent runs it (`processes.py`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class GiveUp:
 
     @property
     def description(self) -> str:
-        """Says that a task which cannot be done is ended here."""
+        """Says that this ends a task which cannot be done."""
         return self.texts("tool_give_up")
 
     @property
@@ -107,7 +107,7 @@ def run_request(request: Mapping[str, Any]) -> Ending:
     texts = Texts(request["language"])
     script = request["model"].get("script", {})
     own = governing(script)
-    # Marks and not pins of the task: one that does not fit into this window is still said.
+    # As marks, not as pins of the task: one that does not fit this window is still said.
     brief = "\n".join([request["task"], *(handed_on(**pin) for pin in request["pins"])])
     task = Task(name=request["name"], system=request["system"], task=brief, replies=[],
                 language=request["language"], place=request["name"], **own)

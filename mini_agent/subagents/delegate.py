@@ -1,7 +1,7 @@
 """Milestone 4: the tool `delegate`, and the children that it starts.
 
-The calls of one reply go on side by side, a few at a time; each is held by a thread
-that does nothing but wait for its child. Records and results are made by the main
+The calls of one reply run side by side, a few at a time; each has a thread that does
+nothing but wait for its child. Records and results are made by the main
 thread alone, in the order of the calls, so a trace has the same bytes in whatever
 order the children end. What is left out: the child's side (`child.py`).
 """
@@ -53,12 +53,12 @@ class DelegateTool:
 
     @property
     def description(self) -> str:
-        """Says that a part of the task can be given to a sub-agent."""
+        """Says that part of the task can be given to a sub-agent."""
         return self.parent.workspace.texts("tool_delegate")
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """A task and what to know for it; the tools, paths and budget of the child."""
+        """A task and what the child has to know; the tools, paths and budget of the child."""
         return parameters(self._tools, self.limits, self.parent.workspace.texts)
 
     @property
@@ -86,7 +86,7 @@ class DelegateTool:
                 child.future = pool.submit(child.run)
             for number, (call, plan) in enumerate(zip(calls, plans), 1):
                 report = self._report(plan, chars, step)
-                if number == len(calls):  # none is at work any more
+                if number == len(calls):  # none is still at work
                     report = partial(guard.reporting, before, report, "children_changed")
                 answer(tools.answer(call, report))
         finally:
@@ -94,7 +94,7 @@ class DelegateTool:
 
     def _end_all(self, plans: Sequence[Child | ToolError], pool: ThreadPoolExecutor,
                  step: int) -> None:
-        """Leave no process and no thread behind, and of each child a record of its end."""
+        """Leave no process and no thread behind, and a record of the end of each child."""
         for child in _children(plans):
             child.process.end()
         pool.shutdown(cancel_futures=True)
@@ -106,7 +106,7 @@ class DelegateTool:
         return [pin.protect for pin in self.parent.pins() if pin.protect]
 
     def _orders(self, tools: ToolBox, calls: Sequence[Call]) -> list[Order | ToolError]:
-        """For each call its order, as far as the token budget reaches, or why there is none."""
+        """The order for each call, as far as the token budget goes, or why there is none."""
         found = [self._order(tools, call) for call in calls]
         texts = self.parent.workspace.texts
         for at, other, path in clashes([plan if isinstance(plan, Order) else None
@@ -129,12 +129,12 @@ class DelegateTool:
             return error
 
     def _begin(self, call: Call, order: Order, step: int) -> Child | ToolError:
-        """A child, recorded and ready to start; or why there is no place for its trace."""
+        """A child, recorded and ready to start; or why its trace has no place."""
         trace = child_trace(self.parent.folder, self.count + 1)
         try:
             make_private(self.parent.folder)
             make_private(trace.parent)
-            trace.unlink(missing_ok=True)  # of an earlier run of the same name
+            trace.unlink(missing_ok=True)  # left by an earlier run of the same name
             shutil.rmtree(trace_folder(trace), ignore_errors=True)
         except OSError as error:
             return ToolError("CHILD_CRASHED", self.parent.workspace.texts(
@@ -165,7 +165,7 @@ class DelegateTool:
         """The ending with its numbers, and its record."""
         child.ended = True
         if self.token_budget.limit is not None:
-            with suppress(MiniAgentError, OSError):  # what nobody can count counts as sent
+            with suppress(MiniAgentError, OSError):  # what cannot be counted counts as sent
                 sent = sent_by_family(child_trace(self.parent.folder, child.number))
                 self.token_budget.spent -= max(0, child.order.tokens - sent)
         ending = with_counts(ending, self.parent.folder, child.number)
@@ -173,7 +173,7 @@ class DelegateTool:
         return ending
 
     def _told(self, child: Child, ending: Ending, limit: int) -> str:
-        """What the parent's model is told; `ToolError` for all but a success."""
+        """What the parent's model is told; raises `ToolError` for all but a success."""
         texts = self.parent.workspace.texts
         report, _ = first_lines(ending.text, limit)
         cut = "" if len(report) == ending.chars else texts(

@@ -7,11 +7,11 @@
     overflow     its own window could not be made small enough
     model_error  its model failed, or its report was cut off
     crashed      it left without a result, or with one that makes no sense
-    timed_out    it was ended when its time was over
+    timed_out    it was ended when its time was up
     killed       it was ended because its parent was interrupted
 
 A result comes from another process: whatever it says is checked. What this module
-leaves out: what the parent's model is told of it (`delegate.py`).
+leaves out: what the parent's model is told about it (`delegate.py`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .processes import ChildOutput
 STATUSES = ("finished", "gave_up", "step_limit", "token_limit", "overflow", "model_error",
             "crashed", "timed_out", "killed")
 CUT_OFF = ("crashed", "timed_out", "killed")  # its trace may have no end
-REPORT_CHARS = 20_000  # of a report that are handed on; the whole is in the child's trace
+REPORT_CHARS = 20_000  # of a report are handed on; the child's trace has all of it
 DETAIL_CHARS = 300     # of what was wrong
 _OF_REASON = {"final_answer": "finished", "step_limit": "step_limit", "overflow": "overflow",
               "token_limit": "token_limit", "interrupted": "killed", "trace_failed": "crashed"}
@@ -125,7 +125,7 @@ def _checked(value: dict[str, Any], texts: Texts) -> Ending:
 
 
 def _silence(output: ChildOutput, texts: Texts) -> str:
-    """Why a child has said nothing, as far as can be told."""
+    """Why a child said nothing, as far as anyone can tell."""
     if output.status is None:
         how = texts("child_silent")
     elif output.status < 0:

@@ -1,9 +1,9 @@
 """Milestone 4: what a child is given: a brief, tools, paths, a budget, and no history.
 
-An order is made of the arguments of `delegate` and held against what the parent itself
-has: no tool that it lacks, no path that it may not write, no more than the budget that
-it can give. What a child has not been given does not exist for it; nothing is
-forbidden by words alone. What this module leaves out: running it (`delegate.py`).
+An order is made from the arguments of `delegate` and checked against what the parent
+itself has: no tool that it lacks, no path that it may not write, no more budget than it
+can give. What a child has not been given does not exist for it; nothing is forbidden by
+words alone. What this module leaves out: running it (`delegate.py`).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ NAME = "delegate"
 @dataclass(frozen=True)
 class ChildLimits:
     """What children may take. `depth`: generations below this agent; `at_once`: children
-    that run at the same time; `batch`: of one reply. `steps`, `tokens` (of all requests
+    that run at the same time; `batch`: in one reply. `steps`, `tokens` (of all requests
     together) and `seconds` are the most that one child can be given, and what it gets
-    where its budget says nothing; its own children send of the same tokens. `report_chars`
+    where its budget says nothing; its own children draw on the same tokens. `report_chars`
     of one report enter the parent's window, and `batch_chars` of all reports of a reply
     together."""
 
@@ -47,8 +47,8 @@ class ChildLimits:
         return replace(self, steps=min(self.steps, steps), tokens=min(self.tokens, tokens))
 
     def chars(self, children: int, window: int | None) -> int:
-        """Characters of each report where `children` come together: at most a quarter of the
-        window in all, at one token a character."""
+        """Characters of each report when `children` report together: at most a quarter of the
+        window in all, at one token per character."""
         room = self.batch_chars if window is None else min(self.batch_chars, window // 4)
         return max(1, min(self.report_chars, room // max(1, children)))
 
@@ -66,7 +66,7 @@ class Order:
     seconds: float
 
     def brief(self, texts: Texts) -> str:
-        """The user message of the child: all that it is told."""
+        """The user message of the child: everything it is told."""
         parts = [self.task]
         if self.context:
             parts.append(texts("child_context", context=self.context))
@@ -119,7 +119,7 @@ def make_order(arguments: Mapping[str, Any], given: Sequence[str], may_write: Se
 
 
 def clashes(orders: Sequence[Order | None]) -> Iterator[tuple[int, int, str]]:
-    """(position, position of another, path) for each two orders that would write the same."""
+    """(position, position of another, path) for any two orders that would write the same path."""
     for (one, first), (two, second) in combinations(enumerate(orders), 2):
         if first is None or second is None:
             continue
