@@ -171,6 +171,9 @@ class WhyTest(unittest.TestCase):
         out = mini_agent("why", ROOT / "traces" / "reference" / "m4-trace.jsonl", child)[1]
         self.assertRegex(out,
                          r"\n  above +read_child\(child=1, message=\d+\) gives it to the parent\n")
+        asked = f"{ROOT}/traces/reference/m4-trace.jsonl#1"
+        self.assertEqual(out.partition("m4-trace.jsonl#1: ")[2],
+                         mini_agent("why", asked, child)[1].partition("m4-trace.jsonl#1: ")[2])
         out = mini_agent("why", VALID / "responses_calls.jsonl", "b.py")[1]
         self.assertIn("responses_calls.jsonl#2: 'b.py'\n  entered   message #1, user, ", out)
         self.assertNotIn("above", out)

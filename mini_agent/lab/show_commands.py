@@ -151,7 +151,8 @@ def _explained(options: argparse.Namespace) -> bool:
     from .whywords import part_said, why_lines
 
     write = partial(write_rows, stream=sys.stdout, indent=WHY, plain=options.plain)
-    found, ours = False, is_trace(str(find_trace(options.trace)))
+    path = find_trace(options.trace)
+    found, ours, below = False, is_trace(str(path)), str(path) != str(options.trace)
     for at, (name, steps, history) in enumerate(steps_at(options.trace, _replay_options(options))):
         explained = explain(options.text, steps, history)
         seen = explained["entered"] or explained["seen"]
@@ -164,7 +165,7 @@ def _explained(options: argparse.Namespace) -> bool:
         print(f"{escaped(name)}: {options.text!r}")
         write(f"  {line}" for line in why_lines(explained))
         number = name.rpartition("#")[2]
-        if ours and at and number.isdecimal() and explained["entered"]:  # its parent can ask
+        if ours and (at or below) and number.isdecimal() and explained["entered"]:  # of a child
             place = explained["entered"][-1]
             write([f"  above     read_child(child={number}, message={place['message']}"
                    f"{part_said(place)}) gives it to the parent"])
