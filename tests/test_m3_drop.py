@@ -7,13 +7,14 @@ import unittest
 from collections.abc import Iterator
 from types import SimpleNamespace
 
-from mini_agent.compression.drop import SlidingWindow, handle_ranges
+from mini_agent.compression.drop import (SlidingWindow, free_groups, handle_ranges, put_away,
+                                         stored)
 from mini_agent.compression.laws import Protection
 from mini_agent.compression.pins import Pin, Pins
 from mini_agent.compression.policies import find_policy, tools_of
 from mini_agent.compression.view import Entry, View
 from mini_agent.errors import ContextOverflowError, StrategyError
-from mini_agent.messages import assistant, pairing_faults, user
+from mini_agent.messages import assistant, call, pairing_faults, tool_result, user
 from mini_agent.trace import Record
 
 from .policy_session import PolicySession
@@ -187,6 +188,47 @@ class Sliding(unittest.TestCase):
     def test_spans_of_handles_are_short(self) -> None:
         """Neighbours are one span."""
         self.assertEqual(handle_ranges([2, 3, 4, 7, 9, 10]), "#2-#4, #7, #9-#10")
+
+
+class Groups(unittest.TestCase):
+    """Which groups may leave, how many of them do, and what of them is known afterwards."""
+
+    def put_away(self, goal: int, note_tokens: int) -> tuple[int, ...] | None:
+        """The entries of a view of four messages of ten tokens that leave for a goal."""
+        view = View()
+        for at in range(4):
+            view.append(Entry(assistant(str(at)), 10, (at,), "verbatim"))
+        scene = SimpleNamespace(goal=goal, entry=lambda message, covered, how: Entry(
+            message, note_tokens, tuple(covered), how))
+        change = put_away("s", view, scene, iter([range(at, at + 1) for at in range(4)]),
+                          lambda covered, scene: "a note")
+        return change and change.affected
+
+    def test_no_more_leaves_than_the_goal_asks_for(self) -> None:
+        """To the token; and nothing does where the notes take all the room."""
+        self.assertEqual([(), (0,), (0, 1), (0, 1)],
+                         [self.put_away(goal, 1) or () for goal in (40, 31, 30, 21)])
+        self.assertIsNone(self.put_away(9, 40))
+
+    def test_what_is_attached_or_protected_is_in_no_group_that_may_leave(self) -> None:
+        """Nor is the tail."""
+        view = View()
+        for covered, how in (((0,), "verbatim"), ((), "attached"), ((1,), "verbatim"),
+                             ((2,), "verbatim")):
+            view.append(Entry(assistant("x"), 1, covered, how))
+        scene = SimpleNamespace(protection=SimpleNamespace(verbatim=frozenset({0}), tail=3))
+        self.assertEqual([range(2, 3)], list(free_groups(view, scene)))
+
+    def test_what_went_to_the_store_is_read_off_the_records(self) -> None:
+        """Of changes of `recall` alone; what was given back from there, and what is no message
+        of the history, is not."""
+        def record(strategy: str, *covered: int) -> Record:
+            return {"event": "context_compression", "payload": {
+                "strategy": strategy, "entries": [{"stands_for": covered}]}}
+        history = [user("a"), assistant("", [call("c", "read", {})]),
+                   tool_result("c", "read", "b"), tool_result("c", "recall", "c"), user("d")]
+        self.assertEqual({1: "read {}", 2: "b"}, stored(
+            [{"type": "message"}, record("recall", 1, 2, 3, 99), record("s", 4)], history))
 
 
 class Recall(unittest.TestCase):
