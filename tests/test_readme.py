@@ -292,7 +292,8 @@ class CommandsTest(FolderTest):
                 words = shlex.split(re.sub(r"\b(traces|build)/(?!reference)",
                                            f"{self.folder}/", line))
                 if words[0] != "-m":
-                    self.assertEqual(0, command(*words, "--traces", str(self.folder)).returncode)
+                    done = scripted(Path(words[0]).stem, *words[1:], "--traces", self.folder)
+                    self.assertEqual(0, done.returncode, done.stderr)
                     continue
                 with contextlib.redirect_stdout(io.StringIO()):
                     self.assertEqual(0, cli.main(words[2:]))
