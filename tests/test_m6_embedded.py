@@ -562,6 +562,17 @@ class EmbeddedTest(FolderTest):
         window.request()
         self.assertLess(window.tokens, 8_192)
 
+    def test_an_overflow_that_the_endpoint_has_counted_names_the_estimate_too(self) -> None:
+        """Its parts are estimated, and have another sum."""
+        messages = [{"role": "user", "content": "word " * 900}]
+        window = self.window(messages, "whole_rounds")
+        window.request()
+        window.reported({"prompt_tokens": 5 * window.tokens})
+        messages += [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "So?"}]
+        with self.assertRaisesRegex(ContextOverflowError,
+                                    r"user messages \d+, .*\(as estimated, 978 in all\)"):
+            window.request()
+
     def test_what_cannot_be_made_to_fit_is_an_overflow(self) -> None:
         """As everywhere: with what it is that cannot be moved. Once it can, it goes on."""
         live, path = [{"role": "user", "content": "Go."}], self.folder / "t.jsonl"

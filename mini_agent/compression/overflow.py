@@ -41,10 +41,13 @@ def overflow_error(state: WindowState, step: int, tokens: int, budget: Budget,
                    parts: list[tuple[str, int]]) -> ContextOverflowError:
     """The error that names what cannot be moved, how many tokens it has, and a window for it.
 
+    Parts are estimated; where the endpoint counts more than that, their sum is named as well.
     Where the summariser has failed, more could be moved, and the remedy says so first.
     """
     texts, failures = state.texts, state.breaker.failures
     named = ", ".join(f"{texts(f'part_{name}'.replace(' ', '_'))} {size}" for name, size in parts)
+    if tokens > state.tokens:
+        named += texts("end_overflow_estimated", estimated=state.tokens)
     return ContextOverflowError(
         texts("end_overflow", tokens=tokens, limit=budget.hard, step=step, parts=named),
         tokens=tokens, limit=budget.hard, immovable=parts, place=texts("end_window"),

@@ -28,6 +28,8 @@ ENDINGS: dict[str, tuple[str, str]] = {
     "end_overflow": ("{tokens:token is|tokens are} over the limit of {limit} at step {step} and "
                      "cannot be moved: {parts}",
                      "第 {step} 步有 {tokens} 个 token,超出上限 {limit},且无法移动: {parts}"),
+    "end_overflow_estimated": (" (as estimated, {estimated} in all)",
+                               "(按估算,共 {estimated} 个)"),
     "end_overflow_failed": ("find out why the summariser failed ({count} in a row), take a "
                             "policy that asks no model (digest), or ",
                             "请查明摘要为何失败(连续 {count} 次),或改用不询问模型的策略(digest),或"),
