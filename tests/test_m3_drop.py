@@ -7,8 +7,8 @@ import unittest
 from collections.abc import Iterator
 from types import SimpleNamespace
 
-from mini_agent.compression.drop import (SlidingWindow, free_groups, handle_ranges, put_away,
-                                         stored)
+from mini_agent.compression.drop import (SlidingWindow, _enough, _moved, free_groups,
+                                         handle_ranges, put_away, stored)
 from mini_agent.compression.laws import Protection
 from mini_agent.compression.pins import Pin, Pins
 from mini_agent.compression.policies import find_policy, tools_of
@@ -209,6 +209,18 @@ class Groups(unittest.TestCase):
         self.assertEqual([(), (0,), (0, 1), (0, 1)],
                          [self.put_away(goal, 1) or () for goal in (40, 31, 30, 21)])
         self.assertIsNone(self.put_away(9, 40))
+        view = View([Entry(assistant("x"), 10, (at,), "verbatim") for at in range(3)])
+        self.assertEqual([[0], [0, 1]], [_enough(view, [range(at, at + 1) for at in range(3)], need)
+                                         for need in (10, 11)])
+
+    def test_a_note_stays_where_nothing_new_is_beside_it_or_it_is_long(self) -> None:
+        """Long is one for over a hundred messages, and for more than what is new."""
+        for noted, new, moved in ((5, 0, []), (5, 1, [range(2)]), (100, 1, [range(2)]),
+                                  (101, 1, [range(1, 2)]), (150, 150, [range(2)]),
+                                  (151, 150, [range(1, 2)])):
+            view = View([Entry(user("note"), 1, tuple(range(noted)), "summary")] + [
+                Entry(user("x"), 1, tuple(range(noted, noted + new)), "verbatim")] * bool(new))
+            self.assertEqual(moved, list(_moved(view, range(len(view)))), (noted, new))
 
     def test_what_is_attached_or_protected_is_in_no_group_that_may_leave(self) -> None:
         """Nor is the tail."""
