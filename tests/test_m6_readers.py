@@ -202,6 +202,24 @@ class HostileTest(Laws):
                         {"role": "tool", "tool_call_id": value, "content": value}]
         self.check(self.read(*records))
 
+    def test_a_call_that_sends_only_what_is_new_goes_on_with_its_session(self) -> None:
+        """By the id of the answer before; an id that nobody has answered begins a session."""
+        def made(sent: Any, answer_id: str, after: str, *answer: Any) -> dict[str, Any]:
+            return {"request": {"input": sent, "previous_response_id": after},
+                    "response": {"id": answer_id, "output": list(answer)}}
+
+        called = {"type": "function_call", "call_id": "c", "name": "ls", "arguments": "{}"}
+        result = {"type": "function_call_output", "call_id": "c", "output": "a.txt"}
+        said = {"type": "message", "role": "assistant", "content": [
+            {"type": "output_text", "text": "There is a.txt."}]}
+        session = self.read(made("look", "r1", "", called), made([result], "r2", "r1", said),
+                            made("thanks", "r3", "r2"))
+        self.check(session)
+        self.assertEqual(["user", "assistant", "tool", "assistant", "user"],
+                         [message["role"] for message in session.messages])
+        self.read(made("look", "r1", "", called), made("other", "r2", "r9", called))
+        self.assertEqual(2, len(open_sessions(self.path)))
+
     def test_work_grows_with_the_size_whatever_the_ids(self) -> None:
         """Calls and results with one id, without ids, in one message, unasked: for twice as
         many, at most about twice as many lines of the program are gone through."""

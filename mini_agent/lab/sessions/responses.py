@@ -5,7 +5,8 @@ is used. What comes:
 - such a list, alone or an item a line (an SDK's `to_input_list()`);
 - calls `{instructions, input, output}`, or `{request, response}` around these, one or one a
   line. An input that begins as the one before goes on with the same session, and has what
-  was answered then; the answer to the last one is its `output`.
+  was answered then; so does one that has only what is new, and a `previous_response_id`.
+  The answer to the last one is its `output`.
 """
 
 from __future__ import annotations
@@ -24,11 +25,20 @@ _ENDS = ("_call", "_call_output")
 
 
 class RecordedCall(NamedTuple):
-    """A call of the interface: the items that were sent, and those of the answer."""
+    """A call of the interface: the items that were sent, and those of the answer; the id of
+    that, and of the answer that it goes on from, "" for none."""
 
     system: str
     sent: list[dict[str, Any]]
     answer: list[dict[str, Any]]
+    answer_id: str = ""
+    after: str = ""
+
+    def going_on_from(self, before: RecordedCall) -> RecordedCall:
+        """With what was said before, if only its id was sent."""
+        if not self.after or self.after != before.answer_id:
+            return self
+        return self._replace(sent=[*before.sent, *before.answer, *self.sent])
 
 
 class Responses:
@@ -39,7 +49,7 @@ class Responses:
     def detects(self, document: Document) -> bool:
         """Whether the head holds a call or a result, bare or in a call of the interface."""
         return any(_is_item(item) for value in document.head
-                   for item in (value, *chain(*_recorded_call(value)[1:])))
+                   for item in (value, *chain(*_recorded_call(value)[1:3])))
 
     def read(self, document: Document) -> list[LogSession]:
         """One session per row of calls that go on from each other; loose items are one."""
@@ -48,6 +58,7 @@ class Responses:
         for number, value in document.records():
             asked = _recorded_call(value)
             if asked.sent:
+                asked = asked.going_on_from(told[-1][-1]) if told else asked
                 before = told[-1][-1].sent if told else None
                 if before is not None and asked.sent[:len(before)] == before:
                     told[-1].append(asked)
@@ -68,10 +79,12 @@ def _recorded_call(value: Any) -> RecordedCall:
     outer = dict_of(value if "type" not in dict_of(value) else None)
     request = dict_of(outer.get("request")) or outer
     sent = request.get("input")
-    answer = (dict_of(outer.get("response")) or outer).get("output")
-    return RecordedCall(string_of(request.get("instructions")),
-                 [{"role": "user", "content": sent}] if isinstance(sent, str) else dicts_of(sent),
-                 dicts_of(answer))
+    response = dict_of(outer.get("response")) or outer
+    return RecordedCall(
+        string_of(request.get("instructions")),
+        [{"role": "user", "content": sent}] if isinstance(sent, str) else dicts_of(sent),
+        dicts_of(response.get("output")), string_of(response.get("id")),
+        string_of(request.get("previous_response_id")))
 
 
 def _is_item(value: Any) -> bool:
