@@ -28,7 +28,7 @@ def _add_run(commands: Any) -> None:
     parser = add_command(commands, "run", "run a task file with the scripted model",
                          "scripts/m1_task.json --workspace workspace/m1", _run)
     parser.add_argument("task", type=Path, metavar="TASK.json",
-                        help="what is said, and what the scripted model replies")
+                        help="the task, and what the scripted model replies")
     parser.add_argument("--workspace", type=Path, default=Path("."), metavar="DIR",
                         help="the folder that the tools may touch (default: this one)")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="write the records there")
@@ -121,8 +121,8 @@ def _add_policies(commands: Any) -> None:
     parser = add_command(commands, "policies", "list the policies, or describe one",
                          "clip_errors", _policies)
     parser.add_argument("name", nargs="?", metavar="NAME", help="a policy, or a policy file")
-    parser.add_argument("--strategies", action="store_true", help="list what a policy file can "
-                        "have: settings, and strategies with theirs, with their defaults")
+    parser.add_argument("--strategies", action="store_true", help="list what a policy file may "
+                        "contain: its settings and the strategies with theirs, and their defaults")
     parser.add_argument("--json", action="store_true",
                         help="print the data, in the form of a policy file")
     add_plain(parser)

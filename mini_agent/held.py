@@ -1,8 +1,8 @@
 """Milestone 6: what a view holds of the evidence of a step, and the shares that follow.
 
 The shares are those that `evidence.py` defines. What an unchanged message holds is known
-already; any other entry is read once, when it comes into the view. What is left
-out: what a step needed (`evidence.py`), means over steps and sessions (`lab/measures.py`,
+already; any other entry is read once, when it comes into the view. What is left out:
+what a step needed (`evidence.py`), means over steps and sessions (`lab/measures.py`,
 `lab/summary.py`).
 """
 

@@ -1,7 +1,7 @@
 """Milestone 6: the two forms in which agents keep their messages.
 
-A form takes a message of the agent apart into ours, each with the part of it that it came
-from, and builds requests of such parts: what no policy has touched goes out as it came,
+A form takes a message of the agent's apart into ours, each with the part that it came
+from, and builds requests from such parts: what no policy has touched goes out as it came,
 with its images, its reasoning and its ids. What is left out: the forms themselves
 (`chat.py`, `blocks.py`), and which of it is sent (`window.py`).
 """

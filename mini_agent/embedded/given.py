@@ -1,6 +1,6 @@
 """Milestone 6: what the program around a window hands it, checked before anything is kept.
 
-A mistake is told where it was made, with what stands there and what to do, and not some
+A mistake is reported where it was made, with what is there and what to do, and not some
 requests later. What is left out: whether calls and results belong together (`forms.py`).
 """
 

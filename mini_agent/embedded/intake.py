@@ -1,6 +1,6 @@
 """Milestone 6: what an agent appends to its list, as it enters the history.
 
-Each message is looked at once. What is left out: what is sent of it (`window.py`).
+Each message is looked at once. What is left out: how much of it is sent (`window.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MADE = ("summary", "attached")  # entries of a view that are not the agent's
 
 class Intake:
     """The history of an agent's list, and for each of its messages the agent's own part that it
-    stands for: None for the system that stands beside the list.
+    stands for: None for the system that goes beside the list.
 
     `said` is the step of the newest message: answers are of the request before them, others of
     the next.

@@ -41,12 +41,12 @@ class EmbeddedWindow:
     """Keeps what an agent sends within a `window` in tokens.
 
     `messages` are in the form of the `provider` (openai or anthropic), and so are `tools`, the
-    agent's own; in the messages protocol, `system` stands beside them: it is counted and not
+    agent's own; in the messages protocol, `system` goes beside them: it is counted but not
     sent. `policy` is a name or a file; one whose strategies write summaries needs a `model`
-    (`models.connect` makes one). A `window` of None is not known: what is over the agent's
-    window is then found out by a refusal (`smaller`). With a `trace` the session is recorded in
+    (`models.connect` makes one). A `window` of None is unknown: only a refusal (`smaller`)
+    then tells what is too much for the model. With a `trace` the session is recorded in
     that file, until `close`, or the end of a `with`. One thread at a time may use it.
-    `UsageError` for what cannot be used.
+    `UsageError` for arguments that cannot be used.
     """
 
     def __init__(self, messages: Sequence[Given], policy: str | Path, window: int | None,
@@ -86,19 +86,19 @@ class EmbeddedWindow:
     @property
     def tools(self) -> list[Given]:
         """The tools to declare: the agent's own, as they are unless the policy sends them short,
-        and those by which the model reads again what it is sent no more. Behind `request`, since
-        what it says may change them."""
+        and those with which the model can reread what is no longer sent. Ask after `request`,
+        which may change them."""
         return list(map(self._as_tool, self._window.declared(self._declared)))
 
     @property
     def tokens(self) -> int:
-        """The tokens of the last request, as estimated or as the endpoint counts: what was sent,
+        """The tokens of the last request, estimated or as the endpoint counts: what was sent,
         and the tool declarations."""
         return self._window.predicted
 
     def request(self) -> list[Given]:
-        """What to send now in place of the messages: the agent's own dicts where nothing was
-        changed, so what is to be marked is copied first. Raises `ContextOverflowError` where it
+        """What to send now instead of the messages: the agent's own dicts where nothing was
+        changed, so copy any that you mark. Raises `ContextOverflowError` where it
         cannot be made to fit, `UsageError` for a message that no endpoint would take."""
         self._check_open()
         self._intake.check_kept(self._window.view.entries)
@@ -109,10 +109,10 @@ class EmbeddedWindow:
         return self._sent()
 
     def smaller(self, refusal: str | Exception) -> list[Given] | None:
-        """What to send after the endpoint has refused the last request with these words, None
-        where they do not say that it was too long. A window that they name is kept from now on.
-        Raises `PromptTooLongError` where nothing can be left out any more, and
-        `ContextOverflowError` where what is left does not fit into that window."""
+        """What to send after the endpoint has refused the last request with these words, or None
+        if they do not say that it was too long. A window that they name is kept from now on.
+        Raises `PromptTooLongError` when nothing more can be left out, and
+        `ContextOverflowError` when what is left does not fit into that window."""
         self._check_open()
         refusal = str(refusal)
         found = overflow(refusal)
@@ -127,21 +127,21 @@ class EmbeddedWindow:
         return self._sent()
 
     def answer(self, made: Given) -> Given | None:
-        """The result of a call of the model, None where it is for one of the agent's own tools.
-        What is read again is text: of an image, what it was."""
+        """The result of a call by the model, or None if it is for one of the agent's own tools.
+        What is read again is text; for an image, a note of what it was."""
         call = self._form.call(checked_dict(made, "answer"))
         return self._form.result(self._box.run(call)) if call["name"] in self._box.names else None
 
     def reported(self, counted: Given | None) -> None:
-        """The `usage` of the last answer, as the endpoint reports it, or None: the next request
-        is measured by it."""
+        """The `usage` of the last answer, as the endpoint reports it, or None; the size of the
+        next request is predicted from it."""
         self._check_open()
         tokens = self._form.usage(checked_dict(counted or {}, "reported"))
         if tokens is not None:
             self._asking.note_usage(tokens, self._step)
 
     def close(self) -> None:
-        """The session has ended. Once it has, nothing more happens."""
+        """End the session; a second call does nothing."""
         if self._closed:
             return
         self._closed = True
@@ -198,13 +198,13 @@ class EmbeddedWindow:
 
 
 def _side_by_side(one: Entry, other: Entry) -> bool:
-    """Whether both are the agent's, who put the one right behind the other."""
+    """Whether both are the agent's, which put one right behind the other."""
     return (one.how not in MADE and other.how not in MADE
             and one.stands_for[-1] + 1 == other.stands_for[0])
 
 
 def _language(messages: Iterable[Given], beside: str) -> str:
-    """That of what the user said first, or of the system while nothing was said."""
+    """The language of what the user said first, or of the system if nothing was said."""
     for role in ("user", "system", "developer"):
         for given in messages:
             if isinstance(given, Mapping) and given.get("role") == role:

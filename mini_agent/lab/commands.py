@@ -38,8 +38,8 @@ def _add_compare(commands: Any) -> None:
     parser.add_argument("--estimator", default="runs", metavar="NAME",
                         help="what counts the tokens (default: %(default)s; see mini-agent tokens)")
     parser.add_argument("--price", default="", metavar="IN,CACHED,OUT",
-                        help="prices of a million tokens each; then there is a bill, "
-                             "and it decides")
+                        help="prices of a million tokens each; adds a bill, and "
+                             "the advice goes by it")
     parser.add_argument("--fact", action="append", default=[], metavar="TEXT",
                         help="say where this text is at the end (@FILE: one text per line)")
     parser.add_argument("--evidence", nargs="?", type=int, const=20, metavar="N",
@@ -54,7 +54,7 @@ def _add_compare(commands: Any) -> None:
                         "the rows, the means of many sessions, and the verdicts")
     parser.add_argument("--csv", action="store_true", help="print the rows as CSV")
     add_plain(parser)
-    parser.add_argument("--html", metavar="PAGE", help="write a page of one file "
+    parser.add_argument("--html", metavar="PAGE", help="write a one-file page "
                         "(with --shard: keep what the page of --merge needs)")
     parser.add_argument("--jobs", type=int, default=1, metavar="N",
                         help="processes: each works on a file, or on some of the policies of a "
@@ -113,7 +113,7 @@ def _add_convert(commands: Any) -> None:
     parser.add_argument("file", metavar="FILE", help="the log of another agent")
     parser.add_argument("--trace", metavar="OUT", help="write it there (default: print it)")
     parser.add_argument("--session", type=int, default=1, metavar="N",
-                        help="which one, where a file has several (default: %(default)s)")
+                        help="which one, if the file has several (default: %(default)s)")
 
 
 def _convert(options: argparse.Namespace) -> int:

@@ -4,8 +4,8 @@ The unit of work is a file: read once, every session in it replayed once for all
 policies and windows. Files, or the policies of a single file, may be worked on side by
 side; the results still come in the order of the files, so that any number of processes
 gives the same bytes. The result of a session is plain JSON, so that parts of the work can
-be saved, and merged by another call. What is left out: options
-and output (`run_compare.py`).
+be saved, and merged by another call. What is left out: options and output
+(`run_compare.py`).
 """
 
 from __future__ import annotations

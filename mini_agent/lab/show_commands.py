@@ -33,9 +33,9 @@ def add_show(commands: Any) -> None:
     parser.add_argument("--diff", action="store_true",
                         help="only what changed since the step before")
     parser.add_argument("--message", type=int, metavar="N",
-                        help="message #N as it was said, whatever was sent of it")
+                        help="message #N as it was said, however little of it was sent")
     parser.add_argument("--json", action="store_true",
-                        help="print what was sent at the step, or at each, one a line, as JSON")
+                        help="print what was sent at the step, or at each, one per line, as JSON")
     add_plain(parser)
     _add_replay(parser)
 
@@ -125,7 +125,7 @@ def add_why(commands: Any) -> None:
                          'traces/m3-trace.jsonl "N170"', _why)
     parser.add_argument("trace", metavar="TRACE", help="a trace, or a session of another agent")
     parser.add_argument("text", metavar="TEXT", help="words, exactly as they stood in a message "
-                        "(behind -- where they begin with -)")
+                        "(after -- if they begin with -)")
     _add_replay(parser)
     parser.add_argument("--json", action="store_true", help="print all that is known as JSON")
     add_plain(parser)

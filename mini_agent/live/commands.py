@@ -47,11 +47,11 @@ def _add_options(parser: argparse.ArgumentParser, resumed: bool = False) -> None
         f"{'as before' if resumed else DEFAULT_POLICY}; see mini-agent policies)")
     add("--window", default="", metavar="N",
         help="the model's window in tokens, as 32000, 32k or 1m")
-    add("--model", default="", metavar="NAME", help="its name (default: MINI_AGENT_MODEL)")
+    add("--model", default="", metavar="NAME", help="the model's name (default: MINI_AGENT_MODEL)")
     add("--provider", default="", choices=("", "openai", "anthropic"), metavar="NAME",
         help="openai or anthropic (default: the one whose variables are set)")
     add("--base-url", default="", metavar="URL",
-        help="the endpoint (default: that of the environment)")
+        help="the endpoint (default: from the environment)")
     add("--max-tokens", type=limit, metavar="N", help="the longest answer, in tokens")
     add("--max-steps", type=limit, default=200, metavar="N",
         help="steps until it is the user's turn again (default: %(default)s)")
@@ -63,11 +63,11 @@ def _add_options(parser: argparse.ArgumentParser, resumed: bool = False) -> None
         help="let the model give parts of the work to sub-agents")
     add("--depth", type=int, default=1, metavar="N", choices=range(1, 10),
         help="generations of sub-agents (default: %(default)s)")
-    add("--plain", action="store_true", help="whole lines of words, no colours or signs")
+    add("--plain", action="store_true", help="whole lines of words, no colours or symbols")
     add("--json", action="store_true", help="with REQUEST: print the outcome as JSON")
     add("--script", type=Path, metavar="TASK.json",
         help="answer with the replies of a task file, without any model" + (
-            "; those that the session has had from it are not said again" if resumed else ""))
+            "; those that the session has had already are skipped" if resumed else ""))
 
 
 def _chat(options: argparse.Namespace) -> int:
