@@ -442,6 +442,26 @@ class PartsTest(unittest.TestCase):
         self.asked([assistant("a", opaque={"anthropic": {"signature": "c2ln"}})], model)
         self.assertEqual(([assistant("a")], "nine"), model.asked[0])
 
+    def test_what_was_applied_is_known_and_asked_for_no_more(self) -> None:
+        """But with a wish of the user's, whose answer is not kept; nor is a failed one; a record
+        that says otherwise counts."""
+        model, first, second = Says("one", "two", "wished", "three"), (0, 1), (2, 3)
+        made = Summariser(model, rounds(2, "z"))
+        for answer, applied in (("one", False), ("two", True)):
+            self.assertEqual([answer], made.each([first], "note"))
+            made.take(applied)
+        self.assertEqual((["two"], []), (made.each([first], "note"), made.take(True)))
+        made.focus = "the port"
+        self.assertEqual((["wished"], 1), (made.each([first], "note"), len(made.take(True))))
+        made.focus = ""
+        made.learn({"form": "note", "input": second, "output": "", "error": "no route"})
+        for _ in range(2):
+            self.assertEqual(["two", "three"], made.each([first, second], "note"))
+            made.take(True)
+        made.learn({"form": "note", "input": first, "output": "anew"})
+        self.assertEqual((["anew", "three"], []), (made.each([first, second], "note"),
+                                                   model.answers))
+
     def test_no_part_is_asked_for_behind_a_failure(self) -> None:
         """A second part without a text: a third is not paid for, and both are recorded."""
         model = Says("fine", "", "never")
