@@ -1,6 +1,6 @@
 """Text for people, in the columns that they have.
 
-A terminal breaks a row wherever it ends, and a table is not a table any more. So a row is
+A terminal breaks a row wherever it ends, and then a table is no table any more. So a row is
 broken at a blank and goes on indented, and a table leaves out the columns that weigh
 least. In a file and in a pipe nothing has to fit: there `columns` is None, and all is
 whole. Widths are in columns of a terminal: a Chinese character takes two.

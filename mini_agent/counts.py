@@ -23,7 +23,7 @@ class Counts(NamedTuple):
 
     letter_runs: int
     letters: int
-    capitals: int          # once more, beside their count as letters
+    capitals: int          # once more, besides their count as letters
     digit_runs: int
     digits: int
     punctuation_runs: int

@@ -1,7 +1,7 @@
 """Milestone 2: data that is spelt out inside a text, and what stands there in its place.
 
 A picture in a page or in a log, `data:image/png;base64,...`, may have more characters than
-all else that a model is shown; it can be neither read nor summed up as text. Left out:
+everything else a model is shown; it can be neither read nor summed up as text. Left out:
 images that come as parts of a message (`lab/sessions/fields.py`).
 """
 

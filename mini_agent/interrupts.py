@@ -1,7 +1,7 @@
 """Milestone 5: Ctrl-C, let through only where something is waited for.
 
 An interrupt may come between any two instructions: after the write of a record and
-before the history has its message, for one. Then trace and history would part. So it
+before the history has its message, for example. Then trace and history would part. So it
 is kept until somebody waits (for a model, a tool, a key), and raised there. Without
 this, as in milestone 1, it comes when it comes. A terminal that is closed, or a `kill`,
 is an interrupt that comes again in every wait, so that commands end with the program.

@@ -1,7 +1,7 @@
 """Milestone 5: which of the lines that a person types are one message.
 
-A message is a line; one that ends in a backslash goes on, and between lines of three
-quotes stands a message of many. What is left out: reading them (`keyboard.py`).
+A message is a line; one that ends in a backslash goes on, and a message between lines
+of three quotes may have many. What is left out: reading them (`keyboard.py`).
 """
 
 from __future__ import annotations

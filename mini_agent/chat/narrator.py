@@ -1,6 +1,6 @@
 """Milestone 5: a session told as it goes, a line or two a record.
 
-The narrator is a sink of the trace, so nothing happens that is recorded and not told:
+The narrator is a sink of the trace, so nothing that is recorded goes untold:
 calls with their time and size, compressions with theirs, retries, what was refused.
 What is left out: what the model says, which comes before its record (`Screen.answer`).
 """

@@ -149,7 +149,7 @@ def newest(places: Sequence[Place], covered: Sequence[int]) -> Place | None:
 
 
 class Work:
-    """How the work stands: what the state card is made of, beside the files.
+    """How the work stands: what the state card is made of, besides the files.
 
     `points`: those of task lists that the assistant wrote, and whether they are ticked;
     the one written last is the last. `failing`: calls whose newest result is an error.

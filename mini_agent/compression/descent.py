@@ -33,7 +33,7 @@ class Descent(NamedTuple):
 
     @property
     def told_rung(self) -> dict[str, Any]:
-        """What a record says of the rung that is asked, beside its name."""
+        """What a record says of the rung that is asked, besides its name."""
         return {} if self.rung is None else {"rung": self.rung}
 
     @property

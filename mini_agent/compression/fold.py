@@ -2,8 +2,8 @@
 
 Every strategy with a summary is a stretch (`spans.py`), a form, and the one function
 `fold_span`. The words of users in the stretch are carried whole, and by code: what a
-model writes of them is not taken over. Each is written from the original
-messages, also of those that stand behind an earlier summary, so nothing is ever
+model writes about them is not used. Each summary is written from the original
+messages, including those behind an earlier summary, so nothing is ever
 summarised twice. What this module leaves out: who writes the text.
 """
 
@@ -207,7 +207,7 @@ def _with_words(scene: Scene, sections: Sections, words: list[str]) -> Sections:
 
 
 def _facts(scene: Scene, stretch: Stretch, put_back: Sequence[Attachment]) -> dict[str, Any]:
-    """What the record says beside the change: only what there is to say."""
+    """What the record says besides the change: only what there is to say."""
     by_handle = [index for index in common(scene.index.chronicle.users, stretch.covered)
                  if index not in scene.protection.verbatim]
     facts: dict[str, Any] = {"users_by_handle": by_handle} if by_handle else {}

@@ -1,7 +1,7 @@
 """Milestone 3: rising lists of history indexes: their stretches, and what two have in common.
 
-What a change covers is such a list, nearly without gaps; nobody makes a set of it at
-each step, which would cost what is there and not what is asked.
+What a change covers is such a list, nearly without gaps; no set is made of it at each
+step, since that would cost as much as is there, not as much as is asked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Milestone 3: where things are kept that leave the view, and how they are found again.
+"""Milestone 3: where what leaves the view is kept, and how it is found again.
 
 Two stores of one form: in memory (a run that keeps no trace) and in the run's own
 folder, where large results are files named by their content and what can be searched

@@ -113,7 +113,7 @@ class ReadResult:
 
 
 def part_with(text: str, history: Sequence[Message], handle: int) -> dict[str, Any]:
-    """With which arguments beside the handle `read_result` gives `text` back in its first
+    """With which arguments besides the handle `read_result` gives `text` back in its first
     answer, however small the window: {} where the message begins with it, its line, or for a
     long line its character. A text of a call may stand there as JSON has it."""
     said = all_said(history[handle])

@@ -1,6 +1,6 @@
 """Milestone 6: the second half of a session, as a session of its own.
 
-What a policy has to carry there is other than in the whole: all that the first half had
+What a policy has to carry there differs from the whole: all that the first half had
 is unknown, and a view that was full at the middle begins empty. What is left out: any
 other cut, which the same few sessions would not make worth more.
 """

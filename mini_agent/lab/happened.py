@@ -1,7 +1,7 @@
-"""Milestone 6: what happened in a run beside its requests and its compressions.
+"""Milestone 6: what happened in a run besides its requests and its compressions.
 
 A window that its endpoint named, a strategy that failed, a retry, an undo, an end of a
-stage, a resume: who asks what a run did has to see these between its steps. What is left
+stage, a resume: whoever asks what a run did has to see these between its steps. What is left
 out: outcomes without gain, of which there are many, none of them news.
 """
 
@@ -17,7 +17,7 @@ from ..hostile import one_line
 from ..trace import Record
 
 HOST = "the recorded agent compressed its own context: from here on it sent less than this"
-DETAIL = 120  # characters of what a record says beside
+DETAIL = 120  # characters of what else a record says
 Payload = Mapping[str, Any]
 
 

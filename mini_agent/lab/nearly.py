@@ -1,6 +1,6 @@
 """Milestone 6: words that were never said to the letter, and where they nearly stand.
 
-Who asks `why` copies what a screen showed: it had wrapped the line, another document has
+Whoever asks `why` copies what a screen showed: it had wrapped the line, another document has
 the name in capitals, and `show` prints the arguments of a call as JSON. So what differs in
 capitals and blanks only is looked for, and what stands in the JSON of a call, or in the
 thinking that a provider has back, which is not a text of the message. What is left out: words

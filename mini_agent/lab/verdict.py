@@ -33,7 +33,7 @@ class Verdict:
     """What to do in one place: a session and a window, or a window and all its sessions.
 
     `so` is how it is without compression. Rows: the one to `take`, the one that keeps the
-    `most`, the `cheapest`; `next` is what keeps the most beside the one to take. Where
+    `most`, the `cheapest`; `next` is what keeps the most besides the one to take. Where
     nothing is measured there is only the `smallest`, and where there is nothing to take,
     `instead` says why.
     """
