@@ -459,8 +459,10 @@ class PartsTest(unittest.TestCase):
             self.assertEqual(["two", "three"], made.each([first, second], "note"))
             made.take(True)
         made.learn({"form": "note", "input": first, "output": "anew"})
-        self.assertEqual((["anew", "three"], []), (made.each([first, second], "note"),
-                                                   model.answers))
+        for parts, texts in (([first, second], ["anew", "three"]), ([second], ["three"]),
+                             ([second, first], ["three", "anew"])):
+            for _ in range(2):
+                self.assertEqual((texts, []), (made.each(parts, "note"), model.answers))
 
     def test_no_part_is_asked_for_behind_a_failure(self) -> None:
         """A second part without a text: a third is not paid for, and both are recorded."""
