@@ -67,12 +67,12 @@ def _parsed(path: Path, text: str) -> Any:
 
 
 def _refuse_twins(path: Path, text: str) -> None:
-    """Refuse a key that stands twice: Python's decoder takes the last value, and says nothing."""
+    """Refuse a key that occurs twice: Python's decoder takes the last value, and says nothing."""
     try:
         _walk(text, skip_blanks(text, 0), "", {})
     except _Twin as twin:
         line, column = line_column(text, twin.at)
-        raise TaskFileError(f"{twin} stands twice", value=str(twin),
+        raise TaskFileError(f"{twin} occurs twice", value=str(twin),
                             place=f"{path}:{line}:{column}", remedy="keep one of the two") from twin
 
 

@@ -222,7 +222,7 @@ def parse_record(text: bytes | str) -> Record:
     if "\\ud" in text or "\\uD" in text:  # perhaps a lone surrogate
         record = clean_json(record)
     if not isinstance(record, dict) or not isinstance(record.get("seq"), int):
-        raise ValueError("no object with a seq")
+        raise ValueError("not an object with a seq")
     kind, name = record.get("type"), record.get("event")
     if kind == "message" and isinstance(record.get("message"), dict):
         return record

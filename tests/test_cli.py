@@ -406,7 +406,7 @@ class PoliciesTest(FolderTest):
                            ('{"name": "x",\n "ladder": [\n  {"strategy": "recall",\n   "settings":'
                             ' {"a": 1}}]}', r"mine.json:4:22: ladder\[0\].settings.a: unknown s"),
                            ('{"name": "x", "ladder": [],\n "name": "y"}',
-                            "mine.json:2:2: name stands tw"),
+                            "mine.json:2:2: name occurs tw"),
                            ({"name": "x", "ladder": ladder, "estimator": "tea"}, "must be one of"),
                            ({"name": "x", "ladder": ladder, "trigger": "lots"},
                             "no trigger 'lots'"),

@@ -375,7 +375,7 @@ class EmbeddedTest(FolderTest):
                 ([task, asking("a"), task], r"messages\[2\]: a call has no result before it"),
                 ([task, asking("a")], r"messages\[2\]: a call has no result"),
                 ([task, {"role": "function", "content": "x"}], r"messages\[1\]: no role"),
-                ([task, "hello"], r"messages\[1\]: no dict")):
+                ([task, "hello"], r"messages\[1\]: not a dict")):
             with self.subTest(says), self.assertRaisesRegex(UsageError, says):
                 self.window(messages).request()  # type: ignore[arg-type]
 
@@ -392,9 +392,9 @@ class EmbeddedTest(FolderTest):
         for change, says in (
                 (lambda live: live.pop(), r"messages\[3\]: messages were taken out"),
                 (lambda live: live.insert(0, {"role": "system", "content": "Hi."}),
-                 r"messages\[0\]: it is another one"),
+                 r"messages\[0\]: it is a different one"),
                 (lambda live: live.__setitem__(2, answering("a", "y")),
-                 r"messages\[2\]: it is another one"),
+                 r"messages\[2\]: it is a different one"),
                 (lambda live: live[2].update(content="cleared"),
                  r"messages\[2\]: its text is not what it was")):
             live, window = case()
@@ -454,22 +454,24 @@ class EmbeddedTest(FolderTest):
                 ({"window": "32k"}, "window: no window '32k'; give a whole number of tokens"),
                 ({"window": True}, "window: no window True"), ({"window": 0}, "positive number"),
                 ({"policy": Path("none.json")}, "none.json: the file cannot be read"),
-                ({"messages": task[0]}, "messages: no list but dict"),
-                ({"messages": [object()]}, r"messages\[0\]: no dict but object; give it as a dict"),
-                ({"messages": [{"role": "user", "content": 5}]}, "content: no list but int"),
-                ({"messages": [{"role": "user", "content": [object()]}]}, r"content\[0\]: no dict"),
+                ({"messages": task[0]}, "messages: not a list but dict"),
+                ({"messages": [object()]},
+                 r"messages\[0\]: not a dict but object; give it as a dict"),
+                ({"messages": [{"role": "user", "content": 5}]}, "content: not a list but int"),
+                ({"messages": [{"role": "user", "content": [object()]}]},
+                 r"content\[0\]: not a dict"),
                 ({"messages": [{"role": "assistant", "tool_calls": [object()]}]},
-                 r"messages\[0\].tool_calls\[0\]: no dict but object"),
+                 r"messages\[0\].tool_calls\[0\]: not a dict but object"),
                 ({"messages": [*task, call]}, "in chat completions; say provider=\"anthropic\""),
-                ({"tools": None}, "tools: no list"),
-                ({"tools": [object()]}, r"tools\[0\]: no dict"),
+                ({"tools": None}, "tools: not a list"),
+                ({"tools": [object()]}, r"tools\[0\]: not a dict"),
                 ({"tools": [BASH, BASH]}, r"tools\[1\]: a second tool 'bash'; declare each"),
                 ({"tools": [mine]}, "'read_result'; it is declared by the window: give yours"),
                 ({"tools": [AS_BLOCKS]}, "'input_schema' in a tool for provider 'openai'"),
                 ({"tools": [BASH], "provider": "anthropic"}, "'function' in a tool for provider"),
                 ({"system": "Be brief."}, "system: nothing stands beside the messages in chat"),
-                ({"system": 5, "provider": "anthropic"}, "system: no list but int"),
-                ({"model": "gpt"}, "model: no model but str"),
+                ({"system": 5, "provider": "anthropic"}, "system: not a list but int"),
+                ({"model": "gpt"}, "model: not a model but str"),
                 ({"provider": "azure"}, "no provider 'azure'; use openai or anthropic")):
             path = self.folder / "t.jsonl"
             with self.subTest(says), self.assertRaisesRegex(UsageError, says):
@@ -478,7 +480,7 @@ class EmbeddedTest(FolderTest):
                     window.request()
         window = self.window(task)
         for use in (window.answer, window.reported):
-            with self.assertRaisesRegex(UsageError, f"{use.__name__}: no dict but object"):
+            with self.assertRaisesRegex(UsageError, f"{use.__name__}: not a dict but object"):
                 use(object())  # type: ignore[arg-type]
 
     def test_a_window_that_was_closed_stays_closed(self) -> None:

@@ -485,8 +485,8 @@ class ShowTest(unittest.TestCase):
             "m4-trace.jsonl#2 #0 system, "))
         for more, told in ((("99",), "there is no message 99; messages are 0 to "),
                            (("-1",), "there is no message -1;"),
-                           (("3", "--diff"), "a message is of no step"),
-                           (("3", "--step", "1"), "a message is of no step")):
+                           (("3", "--diff"), "a message belongs to no step"),
+                           (("3", "--step", "1"), "a message belongs to no step")):
             status, out, err = mini_agent("show", REFERENCE, "--message", *more)
             self.assertEqual((2, "", True), (status, out, told in err), err)
 

@@ -256,7 +256,7 @@ class JsonTest(FolderTest):
                         '  {"content": "a", "cont\\u0065nt": "b"}]}')
         with self.assertRaises(TaskFileError) as raised:
             load_task(path)
-        self.assertIn(f"{path}:2:20: replies[1].content stands twice", str(raised.exception))
+        self.assertIn(f"{path}:2:20: replies[1].content occurs twice", str(raised.exception))
 
     def test_a_window_has_a_largest_number(self) -> None:
         """One that a trace could not be resumed with is refused before anything runs."""

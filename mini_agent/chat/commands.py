@@ -171,7 +171,7 @@ COMMANDS: dict[str, Command] = {
 
 def _session(chat: Talk) -> Session:
     if chat.session is None:
-        raise UsageError("nothing was said yet", place="chat", remedy="say something first")
+        raise UsageError("nothing has been said yet", place="chat", remedy="say something first")
     chat.session.window.take_in(chat.session.agent.history)
     return chat.session
 

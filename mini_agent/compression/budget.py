@@ -129,7 +129,7 @@ def window_tokens(text: str) -> int:
     typed = _TYPED.fullmatch(text.strip().lower())
     if typed is None:
         raise UsageError(f"no window {text!r}", place="--window", value=text,
-                         remedy="give tokens, as 32000, 32k or 1m")
+                         remedy="give tokens, such as 32000, 32k or 1m")
     tokens = int(typed[1]) * _FACTORS[typed[2]]
     if not 0 < tokens <= MOST:
         what = "is larger than any" if tokens else "holds nothing"

@@ -24,14 +24,14 @@ def wrong(place: str, what: str, value: object, remedy: str) -> UsageError:
 def checked_dict(value: object, place: str) -> Given:
     """The value. `UsageError` where it is no dict."""
     if not isinstance(value, dict):
-        raise wrong(place, f"no dict but {type(value).__name__}", value, DUMP)
+        raise wrong(place, f"not a dict but {type(value).__name__}", value, DUMP)
     return value
 
 
 def checked_list(value: object, place: str, remedy: str = "give a list of dicts") -> Sequence[Any]:
     """The value. `UsageError` where it is no list."""
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise wrong(place, f"no list but {type(value).__name__}", value, remedy)
+        raise wrong(place, f"not a list but {type(value).__name__}", value, remedy)
     return value
 
 

@@ -66,7 +66,7 @@ class Intake:
             place = self._places[entry.stands_for[0]]
             given, seen = self._given[place], self._seen[place]
             if given is not seen and given != seen:
-                raise _changed(place, "it is another one")
+                raise _changed(place, "it is a different one")
             if _size(given) != self._sizes[place]:
                 raise _changed(place, "it has more parts, or fewer, than it had")
             if entry.how == "verbatim" and clean(self._form.text(part)) != entry.message["content"]:

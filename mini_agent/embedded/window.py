@@ -224,7 +224,7 @@ def _box(policy: Policy, own: Sequence[dict[str, Any]], reading: list[Tool],
 def _summariser(policy: Policy, model: Model | None, texts: Texts) -> Model:
     """Who writes summaries. `UsageError` where somebody has to and nobody can."""
     if not (model is None or callable(getattr(model, "summarize", None))):
-        raise wrong("model", f"no model but {type(model).__name__}", model,
+        raise wrong("model", f"not a model but {type(model).__name__}", model,
                     "give one that mini_agent.models.connect makes, or one that can summarize()")
     asking = [rung.strategy.name for rung in policy.ladder if rung.strategy.asks_model]
     if asking and model is None:

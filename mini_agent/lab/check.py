@@ -36,7 +36,7 @@ MENDED = {
     "calls_not_requested": "a call{id} that no message made",
     "late_systems": "a system message that is not the first",
     "empty_messages": "a message without text and calls stood before it",
-    "duplicates": "a record{id} stands twice",
+    "duplicates": "a record{id} occurs twice",
     "lines_with_bad_bytes": "bytes that are no UTF-8",
 }
 

@@ -69,7 +69,7 @@ def _show(options: argparse.Namespace) -> int:
         raise UsageError("--json and --diff contradict each other", place="--diff",
                          remedy="give one of them")
     if options.message is not None and (options.diff or options.step is not None):
-        raise UsageError("a message is of no step", place="--message", value=options.message,
+        raise UsageError("a message belongs to no step", place="--message", value=options.message,
                          remedy="give it without --step and --diff")
     with readable_again(options.trace) as options.trace:
         if options.json:

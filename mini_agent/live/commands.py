@@ -46,7 +46,7 @@ def _add_options(parser: argparse.ArgumentParser, resumed: bool = False) -> None
     add("--policy", default="", metavar="NAME", help="how the window is kept small (default: "
         f"{'as before' if resumed else DEFAULT_POLICY}; see mini-agent policies)")
     add("--window", default="", metavar="N",
-        help="the model's window in tokens, as 32000, 32k or 1m")
+        help="the model's window in tokens, such as 32000, 32k or 1m")
     add("--model", default="", metavar="NAME", help="the model's name (default: MINI_AGENT_MODEL)")
     add("--provider", default="", choices=("", "openai", "anthropic"), metavar="NAME",
         help="openai or anthropic (default: the one whose variables are set)")
