@@ -696,6 +696,8 @@ class ShowTest(unittest.TestCase):
                          mini_agent("show", path, "--message", "1")[1].splitlines())
         self.assertEqual(["two.jsonl#2 #2 user, 1 character", "    x"],
                          mini_agent("show", path, "--message", "2")[1].splitlines())
+        self.assertEqual(["two.jsonl#2 #3 assistant, 1 character", "    y"],
+                         mini_agent("show", path, "--message", "3")[1].splitlines())
         self.assertIn("there is no message 4; messages are 0 to 3\n",
                       mini_agent("show", path, "--message", "4")[2])
 
