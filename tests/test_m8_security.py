@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -10,9 +11,11 @@ import subprocess
 import sys
 import threading
 import unittest
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from mini_agent import cli
 from mini_agent.assembly import Setup
 from mini_agent.compression.policies import find_policy
 from mini_agent.compression.store import FolderStore
@@ -29,7 +32,7 @@ from mini_agent.tools.guard import own_paths, protects
 from mini_agent.tools.workspace import Workspace
 from mini_agent.trace import TraceFile, read_trace
 from tests.sessions import Speaker
-from tests.support import ROOT, FolderTest, called, mini_agent, payloads
+from tests.support import ROOT, FolderTest, called, payloads
 
 REFERENCE = str(ROOT / "traces" / "reference" / "m3-trace.jsonl")
 EVIL = "\x1b]0;pwned\x07\x1b[2J\x9b31m\u202egnp.exe"
@@ -404,10 +407,10 @@ class StreamTest(FolderTest):
                           ("resume", "x" * 5000), ("tokens", "x" * 5000),
                           ("why", "x" * 5000, "y"), ("convert", "x" * 5000),
                           ("chat", "hello", "--workspace", "x" * 5000, "--script", "y")):
-            done = mini_agent(*arguments)
-            with self.subTest(arguments[0]):
-                self.assertEqual((2, 1), (done.returncode, done.stderr.count("\n")),
-                                 done.stderr[-300:])
+            with (self.subTest(arguments[0]), open(self.folder / "out", "w") as out,
+                  redirect_stdout(out), redirect_stderr(io.StringIO()) as said):
+                self.assertEqual(2, cli.main(arguments))
+                self.assertEqual(1, said.getvalue().count("\n"), said.getvalue()[-300:])
 
 
 if __name__ == "__main__":
