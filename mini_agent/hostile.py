@@ -1,16 +1,16 @@
 """Milestone 1: text from outside, made harmless on its way to whoever reads it next.
 
-Text of a user, a model, a file, a command or an endpoint may hold lone surrogates, escapes
+Text from a user, a model, a file, a command or an endpoint may hold lone surrogates, escapes
 that a terminal obeys, marks that turn the direction of writing, letters that cannot be
-seen. What has to become of these depends on where the text goes:
+seen. What must be done with these depends on where the text goes:
 
 | goes to | function | what cannot be shown |
 |---|---|---|
 | history, trace, page | `clean` | lone surrogates are U+FFFD, everything else stays |
-| a model, as a tool's result | `clean_output` | is taken out, as a terminal would have drawn it |
+| a model, as a tool's result | `clean_output` | is removed, as a terminal would have drawn it |
 | into a sentence of ours | `one_line` | the same, on one line and cut |
-| a terminal, while a model speaks | `without_controls` | is taken out, piece by piece |
-| a terminal, as a row of ours | `escaped` | stands as its escape, so that it can be found |
+| a terminal, while a model speaks | `without_controls` | is removed, piece by piece |
+| a terminal, as a row of ours | `escaped` | is shown as its escape, so it can be found |
 | a person, who has to judge | `exposed` | the same, with all that is drawn as nothing |
 | HTML, SVG | `html.escape` | (only what would be markup matters there) |
 | JSON inside a script element | `lab.page.embedded` | (only what would end the element) |
@@ -25,7 +25,7 @@ import os
 import re
 import sys
 
-SHOWN_LIMIT = 200  # characters of somebody else's text that are repeated in a sentence
+SHOWN_LIMIT = 200  # characters of somebody else's text that a sentence repeats
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Every escape is removed, a broken one too: up to the end of its line at most,
@@ -38,7 +38,7 @@ _OVERSTRIKE = re.compile("[^\n]\b")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _DIRECTION = re.compile("[\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _BREAK = re.compile("[\r\n\t\u2028\u2029]+")
-# Letters that nothing is drawn for, and what picks a variant.
+# Letters that are drawn as nothing, and what picks a variant.
 _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
                      "\U000e0100-\U000e01ef]")
 
@@ -53,8 +53,8 @@ def clean(text: str | None) -> str:
 def clean_output(text: str | None) -> str:
     """Text as a reader of a terminal would have seen it; cleaning twice is cleaning once.
 
-    Escapes and control characters are removed (tab and newline stay), and of a
-    line drawn over itself with carriage returns the last state is kept.
+    Escapes and control characters are removed (tab and newline stay), and a line
+    drawn over itself with carriage returns is kept in its last state.
     """
     text = clean(text)
     if "\x1b" in text or "\x9b" in text:
@@ -87,7 +87,7 @@ def without_controls(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A row in which each control character stands as its escape, newlines too. Tab stays."""
+    """A row with each control character shown as its escape, newlines too. Tab stays."""
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() or letter in "\t\u3000" else _escape(letter)

@@ -1,8 +1,8 @@
-"""Milestone 3: what came of a rung of the ladder that was asked.
+"""Milestone 3: what came of asking a rung of the ladder.
 
 A window keeps these attempts until it has sent its request: if its process is killed in
-between, whoever resumes goes on after them (`descent.py`) as if nothing had been. What is
-left out: outcomes that are not news, which no record tells.
+between, whoever resumes goes on after them (`descent.py`) as if nothing had happened. What
+is left out: outcomes that are not news, which no record has.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from .drift import Drift
 from .skips import BREAKER
 
 GAINED, VAIN, AGAIN = "gained", "vain", "again"  # what can come of asking a rung
-TAKEN_UP = "stage", "threshold"  # the triggers of a descent that is taken on from where it was
+TAKEN_UP = "stage", "threshold"  # the triggers of a descent that goes on from where it was
 
 
 class Attempt(NamedTuple):
     """A rung was asked, on which trigger, and what came of it: it gained, from so many tokens
-    of the view; it could do nothing with the view; or that, and it may be asked again.
+    of the view; it could do nothing with it; or the same, and it may be asked again.
 
-    `rung` is its number in the ladder, None where its name says which it was.
+    `rung` is its number in the ladder, None if its name says which it was.
     """
 
     strategy: str
@@ -32,7 +32,7 @@ class Attempt(NamedTuple):
     drift: Drift = Drift()
 
     def number(self, names: Sequence[str], behind: int) -> int | None:
-        """Which rung it was, by the strategies of all of them, None for none; where an older
+        """Which rung it was, by the strategies of all of them, None for none; if an older
         trace does not say it, the next of its name `behind` that number, or the first."""
         named = [number for number, name in enumerate(names) if name == self.strategy]
         if self.rung in named:
@@ -41,9 +41,9 @@ class Attempt(NamedTuple):
 
 
 def in_vain(payload: Mapping[str, Any], is_open: bool) -> tuple[Attempt, ...]:
-    """The attempt that a `compression_skipped` tells of; `is_open`: the breaker, after it.
+    """The attempt that a `compression_skipped` records; `is_open`: the breaker, after it.
 
-    None where the next time may be another: an interrupt, a full disk. A summariser that
+    None if the next time may differ: an interrupt, a full disk. A summariser that
     failed over the hard limit is asked again until the breaker opens.
     """
     trigger, failed = payload.get("trigger", "threshold"), "failures" in payload

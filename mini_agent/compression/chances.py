@@ -3,15 +3,15 @@
 `CHANCES` is what the digest goes by. Its numbers were counted on 50 recorded coding
 sessions of ten agents: of all identifiers in a history, the share that the assistant
 wrote into a call within the next 80 messages, by what could be known of them before;
-those of paths and lines on a part of these. Nothing is trained, and little depends on
+those of paths and lines on some of these. Nothing is trained, and little depends on
 any single number: halved or doubled, each moves far recall by less than half a point.
-`document frequency` is the plain variant: a word is worth the more the fewer messages
-have it.
+`document frequency` is the plain variant: the fewer messages have a word, the more it
+is worth.
 
-What stands in more than a fifth of the messages (and more than six) nobody has to look
-up: it is worth nothing, as in the measure. What comes out are whole numbers, of which `SURE`
-are a certainty: a sum of fractions ends in other digits from one Python to the next, and
-a digest in other lines. What is left out: how lines get chosen (`coverage.py`).
+A word in more than a fifth of the messages (and more than six) is worth nothing, as in
+the measure: nobody has to look it up. Worths are whole numbers, and `SURE` is certainty:
+sums of fractions differ in their last digits from one Python to the next, and digests
+would differ in their lines. What is left out: how lines are chosen (`coverage.py`).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ RARE, SHARE = 6, 5  # worth something in at most 6, or a fifth, of the messages
 class Chances:
     """Chances of use within the next 80 messages, and factors on them.
 
-    `used`: of a word by how many messages of the assistant have it (0, 1, 2, more).
-    `seen`: of one that the assistant never wrote, by how many lines have it (0 to 5 and
+    `used`: for a word, by how many of the assistant's messages have it (0, 1, 2, more).
+    `seen`: for one the assistant never wrote, by how many lines have it (0 to 5 and
     more). `path`: factor for a word with a slash that was used, or seen in more than one
     line: files that were touched are touched again, and a path is mostly all that its
     call needs. `young`, `old`: (messages since the newest that has it, factor).
-    `line`: that a line is quoted as a whole, by its kind; `quoted`: factor for a line
+    `line`: that a line is quoted whole, by its kind; `quoted`: factor for a line
     that the assistant has written before.
     """
 
@@ -58,13 +58,13 @@ def worth(chance: float) -> int:
     return round(SURE * chance)
 
 
-# That a line is quoted as a whole, by its kind: before and after the assistant has written it.
+# That a line is quoted whole, by its kind: before and after the assistant has written it.
 QUOTES = {kind: (worth(chance), worth(chance * CHANCES.quoted)) for kind, chance in CHANCES.line}
 PLAIN_CHANCE = QUOTES[PLAIN][False]
 
 
 def rare(others: int) -> float:
-    """In how many messages a word may stand and still be worth something; `others` are those
+    """How many messages may have a word that is still worth something; `others` are those
     that are not the assistant's."""
     return max(RARE, others / SHARE)
 
@@ -80,9 +80,9 @@ def word_rarities(words: Vocabulary) -> list[int]:
 class Worths:
     """What each word of a history is worth, of `SURE`.
 
-    A worth changes only where a message has
-    the word, or where the newest one that has it comes to another age; so no compression has
-    to weigh all words again.
+    A worth changes only when a message has the word, or when the newest
+    one that has it reaches another age; so no compression has to weigh
+    all words again.
     """
 
     def __init__(self, words: Vocabulary) -> None:
@@ -124,7 +124,7 @@ class Worths:
         return by_count[min(used or seen, len(by_count) - 1)][is_path]
 
     def now(self) -> list[int]:
-        """By word, a fresh list for the caller; what is too common now is worth nothing."""
+        """By word, as a fresh list for the caller; a word too common now is worth 0."""
         worths, limit = self._worths[:], rare(self._words.others)
         for word in self._common:
             if self._words.read[word] > limit:

@@ -1,10 +1,10 @@
 """Milestone 3: what happened in a session, taken in once for each message.
 
 What a call was about, which files were read and changed where, what users said, which
-points of a list are ticked, what fails: summaries, digests and the state card ask for
-it at each compression, and what has happened does not change. It is a cache and nothing
+points of a list are ticked, what fails: summaries, digests and the state card ask this
+at each compression, and what has happened does not change. It is a cache and nothing
 else: one made anew equals one that has grown with the history. What is left out: what
-stands in the messages (`index.py`).
+the messages hold (`index.py`).
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class File:
 class Chronicle:
     """Facts about a history, which only grow.
 
-    `labels`: by message the call that it made or answers. `handles`: by message what lines
-    copied from it stand under. `users`: the messages of users.
-    `results`: by tool the messages that have its results. `answers`: the answered calls,
-    in the order of the results; `call_of`: by its result, what each answers; `result_of`: by
-    message and number of a call its result. `files`: by path; the one touched last is the last.
+    `labels`: by message, the call it made or answers. `handles`: by message, the heading of
+    lines copied from it. `users`: the messages of users.
+    `results`: by tool, the messages with its results. `answers`: the answered calls, in
+    the order of the results; `call_of`: by result, the call it answers; `result_of`: by
+    message and number of a call, its result. `files`: by path, the one touched last at the end.
     """
 
     def __init__(self, history: Sequence[Message]) -> None:
@@ -121,7 +121,7 @@ def _handle(index: int, message: Message, label: str) -> str:
 
 @contextmanager
 def anew_if_broken(cache: object, fresh: Callable[[], object]) -> Iterator[None]:
-    """A cache that an interrupt leaves half updated is replaced by a fresh one."""
+    """Replace a cache that an interrupt left half updated by a fresh one."""
     try:
         yield
     except BaseException:
@@ -130,7 +130,7 @@ def anew_if_broken(cache: object, fresh: Callable[[], object]) -> Iterator[None]
 
 
 def order(place: Place) -> tuple[int, int]:
-    """The key that sorts answered calls as they were made, whatever came back first."""
+    """Sort key of answered calls: as they were made, whatever came back first."""
     return place[:2]
 
 
@@ -140,7 +140,7 @@ def backwards(places: Sequence[Place], covered: Sequence[int]) -> Iterator[Place
 
 
 def newest(places: Sequence[Place], covered: Sequence[int]) -> Place | None:
-    """Of the calls whose result is among the covered messages the one that was made last."""
+    """The call made last of those whose result is among the covered messages."""
     found = next(backwards(places, covered), None)
     if found is None:
         return None
@@ -149,18 +149,18 @@ def newest(places: Sequence[Place], covered: Sequence[int]) -> Place | None:
 
 
 class Work:
-    """How the work stands: what the state card is made of, besides the files.
+    """How far the work is: what the state card is made of, besides the files.
 
-    `points`: those of task lists that the assistant wrote, and whether they are ticked;
-    the one written last is the last. `failing`: calls whose newest result is an error.
+    `points`: those of the task lists the assistant wrote, and whether they are ticked;
+    the one written last is last. `failing`: calls whose newest result is an error.
     """
 
     def __init__(self, chronicle: Chronicle) -> None:
         self._chronicle = chronicle
         self.points: dict[str, bool] = {}
         self.failing: dict[str, Place] = {}
-        self._tried: dict[str, Place] = {}  # each call where it was made last
-        self._read = self._answered = 0     # messages and answers that are taken in
+        self._tried: dict[str, Place] = {}  # where each call was made last
+        self._read = self._answered = 0     # messages and answers taken in
 
     def grow(self) -> Work:
         """Take in what the history has gained; returns itself."""

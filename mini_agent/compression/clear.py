@@ -1,8 +1,8 @@
 """Milestone 3: old results that were answered give way to a placeholder.
 
-A placeholder says which call it was, how large the result and its hash, whether the same
+A placeholder says which call it was, the size and hash of the result, whether the same
 call had the same result before, and in the model's own words what it made of it;
-`read_result` brings the whole back. It is written once and then stands, so that its
+`read_result` brings the whole back. It is written once and then kept, so that its
 bytes stay. What is left out: long results that are still needed (`shrink.py`).
 """
 
@@ -31,7 +31,7 @@ _SENTENCE = re.compile(r".+?(?:[.!?](?=\s|$)|[。！？])|.+")
 class ToolResultClearing:
     """Results that the model has answered become placeholders, all but the newest `keep`.
 
-    Failed results stay where `keep_errors` says so, and those of the tools named in
+    Failed results stay if `keep_errors` says so, and so do those of tools in
     `exempt`. Nothing is cleared unless it frees `clear_at_least` tokens at once, so
     that the prefix is broken rarely.
     """
@@ -54,8 +54,8 @@ class ToolResultClearing:
         return change if freed >= scene.budget.scaled(self.clear_at_least) else None
 
     def _old(self, view: View, scene: Scene) -> Iterator[int]:
-        """View indexes of the results that may go and are larger than a placeholder that tells
-        of no other call, oldest first."""
+        """View indexes of the results that may go and are larger than a placeholder that names
+        no other call, oldest first."""
         stop = min(last_answer(view), newest_results(view, self.keep))
         way_back = scene.way_back_bare
         for at, entry in results(view, scene, stop):
@@ -66,7 +66,7 @@ class ToolResultClearing:
 
 
 def newest_results(view: View, count: int) -> int:
-    """View index where the newest `count` results begin; the end where it is 0."""
+    """View index where the newest `count` results begin; the end if it is 0."""
     at = len(view)
     while count > 0 and at > 0:
         at -= 1
@@ -75,7 +75,7 @@ def newest_results(view: View, count: int) -> int:
 
 
 def last_answer(view: View) -> int:
-    """View index of the newest assistant message: what stands before it was answered."""
+    """View index of the newest assistant message: what is before it was answered."""
     at = len(view) - 1
     while at >= 0 and view[at].message["role"] != "assistant":
         at -= 1
@@ -83,7 +83,7 @@ def last_answer(view: View) -> int:
 
 
 def placeholder(entry: Entry, view: View, scene: Scene) -> str:
-    """What stands in the place of a cleared result: one line."""
+    """What takes the place of a cleared result: one line."""
     index = entry.stands_for[0]
     before = same_before(view, scene, index)
     return rendered(entry, scene, scene.texts(
@@ -93,8 +93,8 @@ def placeholder(entry: Entry, view: View, scene: Scene) -> str:
 
 
 def placeholder_tokens(entry: Entry, scene: Scene, way_back: str) -> int:
-    """The tokens of a placeholder at the least, or of the result where that is no longer: of one
-    that was answered they stay the same, as long as the way back is the same."""
+    """The least tokens of a placeholder, or those of a result no longer than that: once it is
+    answered they stay the same, as long as the way back does."""
     key = "cleared", entry.stands_for[0], way_back
     if key not in scene.index.kept:
         text = rendered(entry, scene)
@@ -138,7 +138,7 @@ def first_sentence(text: str) -> str:
 
 
 def same_before(view: View, scene: Scene, result: int) -> list[int]:
-    """The results before this one of calls in the view that are the same as its own."""
+    """Earlier results of calls in the view that are the same as its own."""
     chronicle = scene.index.chronicle.grow()
     wanted = chronicle.call_of.get(result)
     asked = {} if wanted is None else scene.index.asked(wanted)

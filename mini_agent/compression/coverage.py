@@ -1,14 +1,14 @@
 """Milestone 3: which lines to keep, so that little is lost that will be used again.
 
-Greedy coverage per token. What a line gains is the chance that its words are used
-again, but only of those words *that nothing kept so far holds*, and that the line is
-quoted; divided by its tokens, the best first. Without "that nothing kept so far
-holds" the same words are kept again and again. A line of one word by itself does not
-count as holding it: a word is kept where it can be seen what it is.
+Greedy coverage per token. What a line gains is the chance that the words in it *that
+nothing kept so far holds* are used again, and that the line is quoted; divided by its
+tokens, the best first. Without "that nothing kept so far holds" the same words are
+kept again and again. A line that is one word by itself does not count as holding it:
+a word is kept where one can see what it is.
 
 A gain only falls while lines are chosen, so an old one is an upper bound: the heap
 is lazy, and a line is weighed again only when it comes to the top. What is left out:
-where the chances come from (`chances.py`), what is made of the lines (`digest.py`).
+where the chances come from (`chances.py`), what the lines become (`digest.py`).
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .units import BARE
 
 HEADING = 10   # tokens of the handle over the first line of a message
 REACH = 4      # the newest lines are looked at up to this many times the room
-USED = 2_000   # words used last, whose lines are looked at wherever they stand
+USED = 2_000   # words used last, whose lines are looked at wherever they are
 
 
 def ranked_lines(index: HistoryIndex, lines: Collection[HistoryLine], held: Iterable[int], *,
                  value: str = "chances", coverage: bool = True, heading: int = HEADING,
                  ) -> Iterator[HistoryLine]:
-    """Lines, the best first, each chosen when it is asked for.
+    """Lines, the best first, each chosen only when asked for.
 
     `held` are the words that are kept anyway; without `coverage` a word counts again in
     each line that has it. A plain line that has nothing new is left out.
@@ -76,9 +76,9 @@ def filling(ranked: Iterator[HistoryLine], room: float) -> Iterator[HistoryLine]
 def candidates(index: HistoryIndex, covered: Sequence[int], room: float) -> list[HistoryLine]:
     """The lines of these messages (rising) that are worth a look.
 
-    All telling ones of the newest messages, and of older ones those that have a word which
-    was used lately: what a choice costs does not grow with the session. A line that stands
-    in a later message is left to that, and one that is no more than a word to its handle.
+    All telling ones of the newest messages, and of older messages those with a word that was
+    used lately: the cost of a choice does not grow with the session. A line that a later
+    message has is left to that message, and one that is only a word to its handle.
     """
     first, left = 0, REACH * room
     for first in reversed(range(len(covered))):

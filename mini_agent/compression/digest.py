@@ -23,18 +23,18 @@ from .index import HistoryIndex, HistoryLine
 from .scene import Scene
 from .view import Change, Entry, View
 
-LEAST = 20     # a digest gets a window's 20th even where the tail leaves nothing
+LEAST = 20     # a digest gets a 20th of a window even if the tail leaves nothing
 UNKNOWN = 32_000  # tokens of the window, where none is known and it is asked by hand
-CARD = 8       # an 8th of the digest at most is for the card
+CARD = 8       # the card gets at most an 8th of the digest
 
 
 @dataclass(frozen=True)
 class CoverageDigest:
     """All that is older than the tail becomes one digest.
 
-    `digest`: its size as a share of the window, at most; the tail gets what is left of
-    the goal. `value` are the "chances" of words or their document "frequency"; `coverage`
-    and `card` switch a part off, to see what it is worth.
+    `digest`: its largest size as a share of the window; the tail gets what is left of the
+    goal. `value` is the "chances" of words or their document "frequency"; `coverage` and
+    `card` switch a part off, to see what it is worth.
     """
 
     name: ClassVar[str] = "coverage_digest"
@@ -47,7 +47,7 @@ class CoverageDigest:
     card: bool = True
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
-        """The digest of all that may go, None where it would not be smaller."""
+        """The digest of all that may go; None if it would not be smaller."""
         window = scene.budget.window or UNKNOWN
         goal = scene.goal or max(1, window * 3 // 4)
         room = int(self.digest * window * min(1.0, goal / (scene.budget.target or goal)))
@@ -88,13 +88,13 @@ class CoverageDigest:
 
 
 def _words(scene: Scene, covered: Sequence[int]) -> Iterator[str]:
-    """Users' words that have to stay and stood whole inside a summary of another strategy."""
+    """Users' words that have to stay and were whole in another strategy's summary."""
     for index in sorted(scene.protection.verbatim.intersection(covered)):
         yield scene.texts("words_kept", index=index, text=scene.history[index]["content"])
 
 
 def tail_start(view: View, scene: Scene, room: int) -> int:
-    """View index from which on all stays: whole groups, as many as `room` tokens hold."""
+    """View index from which all stays: as many whole groups as `room` tokens hold."""
     start = scene.protection.tail
     left = room - sum(entry.tokens for entry in view.entries if scene.protects(entry))
     for group in reversed(list(groups([entry.message for entry in view.entries]))):
@@ -107,9 +107,9 @@ def tail_start(view: View, scene: Scene, room: int) -> int:
 
 def filled(index: HistoryIndex, ranked: Iterable[HistoryLine], estimate: Estimator, top: str,
            limit: int) -> tuple[list[HistoryLine], int]:
-    """The best lines, as many as a message of `limit` tokens holds under this text and under
-    their handles, and the tokens of all of it. (`top` is weighed with the break after it: it
-    may end in a carriage return, lines and handles do not.)"""
+    """The best lines, as many as fit a message of `limit` tokens below this text and under
+    their handles, and the tokens of it all. (`top` is weighed with the break after it: it
+    may end in a carriage return; lines and handles do not.)"""
     handles, weigh, line_break = index.chronicle.handles, estimate.weigh, estimate.weigh("\n")
     lines, opened = list[HistoryLine](), set[int]()
     weight = weight_by_lines(estimate, f"{top}\n") - line_break

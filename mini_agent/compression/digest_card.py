@@ -1,9 +1,9 @@
 """Milestone 3: the card on top of a digest, for whoever reads it.
 
-What the users said (as far as it does not stand in the view anyway), which files were
-read and changed and where, what the assistant said last, what failed last: each line
-with its handle, each quoted, none growing with the session. What is left out: the
-state of the work (`card.py` keeps that for other strategies).
+What the users said (unless the view has it anyway), which files were read and changed
+and where, what the assistant said last, what failed last: each line with its handle,
+each quoted, none growing with the session. What is left out: the state of the work
+(`card.py` keeps that for other strategies).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .scene import Scene
 
 USERS, FILES, SAID, ERRORS = 6, 12, 3, 3  # lines of each part, the newest
 PLACES = 4     # handles of a file, the newest
-LOOKED = 200   # messages that are looked through for what was said and what failed last
+LOOKED = 200   # messages looked through for what was said and what failed last
 
 
 def card(scene: Scene, covered: Sequence[int], room: int) -> list[str]:
     """The lines of a card of at most `room` tokens about these messages (rising).
 
-    Where it would be larger, the longest part loses its oldest line, and so on; what the
-    user said counts half.
+    While it is larger, the longest part loses its oldest line; what the user said counts
+    half.
     """
     parts = {key: list(islice(found(scene, covered), most)) for key, found, most in (
         ("digest_users", _users, USERS), ("digest_earlier", _earlier, 1),

@@ -10,8 +10,8 @@ An old report is never used as a size of its own: after a change the estimate of
 new view decides, and the report only says how far estimates are off here.
 
 A report that no counting explains (a sum over the session, only what was not cached) is
-noted and not believed, since it would end a session whose prompts are taken. What an answer
-is counted at far above its estimate was reasoning, which is not sent again.
+noted and not believed, since it would end a session whose prompts are accepted. What is
+reported for an answer far above its estimate was reasoning, which is not sent again.
 
 Source of the rule and its numbers: 0.01 % error at the median and 0.3 % at the
 95th percentile, where the estimate alone has 6 (mean absolute).
@@ -22,9 +22,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 KEPT = 95        # hundredths of the old sums that stay with each report
-WEIGHT = 2_000   # tokens with which the ratio is held at 1
-TIMES = 8        # that an estimate is off at the most, whatever the tokenizer
-HIDDEN = 20_000  # tokens that a proxy may put before a request, and counts
+WEIGHT = 2_000   # tokens that hold the ratio at 1
+TIMES = 8        # that an estimate is off at most, whatever the tokenizer
+HIDDEN = 20_000  # tokens that a proxy may put before a request, and count
 REASONED = 200   # tokens above twice its estimate: an answer has more in it than comes in
 
 
@@ -46,7 +46,7 @@ class Drift:
     _estimate_sum: int = 0
 
     def predict(self, estimate: int) -> int:
-        """What the endpoint would count where the estimate is `estimate`; never below 0."""
+        """What the endpoint would count if the estimate is `estimate`; never below 0."""
         if not self._reported:
             return max(0, estimate)
         new = estimate - self._estimated
@@ -59,7 +59,7 @@ class Drift:
         return self._estimated + new * (self._estimate_sum + WEIGHT) // (self._actual_sum + WEIGHT)
 
     def report(self, estimate: int, prompt: int, answer: int = 0, covers: int = 0) -> Drift:
-        """The endpoint counted `prompt` for these entries, where the estimate was `estimate`."""
+        """The endpoint counted `prompt` for these entries; the estimate was `estimate`."""
         off = prompt - self.predict(estimate)
         if not estimate // TIMES <= prompt <= estimate * TIMES + HIDDEN:
             return replace(self, tokens=off, _answer=0)

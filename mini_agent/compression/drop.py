@@ -2,8 +2,8 @@
 
 Four ways to slide a window, from the naive one (message by message from the top,
 which loses the task and tears calls from their results) to the one that leaves
-handles; and `recall`, which gives what it takes out to a store that can be asked.
-What is left out: any word on what stood there, which is what summaries add.
+handles; and `recall`, which puts what it takes out into a store that can be asked.
+What is left out: any word on what was there, which is what summaries add.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .view import Change, Entry, View, dropped_by, stood_for, tokens_behind
 
 _MESSAGE = attrgetter("message")
 VARIANTS = ("naive", "keep_head", "whole_rounds", "snip_middle")
-LONG = 100  # messages that one note stands for before there may be a second one after it
+LONG = 100  # messages that one note stands for before a second may follow it
 Note = Callable[[Sequence[int], Scene], str]
 
 
@@ -50,7 +50,7 @@ class SlidingWindow:
         return ("read_result",) if self.variant == "snip_middle" else ()
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
-        """A change that takes out as little as meets the goal, None where nothing may go."""
+        """A change that takes out just enough to meet the goal; None if nothing may go."""
         if self.variant == "naive":
             return drop(self.name, view, scene, range(len(view) - 1))
         if self.variant == "keep_head":
@@ -64,16 +64,16 @@ class SlidingWindow:
 
 @dataclass(frozen=True)
 class Recall:
-    """The oldest groups go to the store, under a note that says how they are found again."""
+    """The oldest groups go to the store, under a note that says how to find them."""
 
     name: ClassVar[str] = "recall"
     asks_model: ClassVar[bool] = False
     tools: ClassVar[tuple[str, ...]] = ("read_result", "recall")
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
-        """A change that takes out as little as meets the goal; what goes is in the store first.
+        """A change that takes out just enough to meet the goal, stored before it goes.
 
-        Raises `StrategyError` where there is no store, or it cannot be written.
+        Raises `StrategyError` if there is no store, or it cannot be written.
         """
         change = put_away(self.name, view, scene, free_groups(view, scene), store_note)
         if change is None:
@@ -122,7 +122,7 @@ def free_groups(view: View, scene: Scene) -> Iterator[range]:
 
 
 def drop(name: str, view: View, scene: Scene, candidates: Iterable[int]) -> Change | None:
-    """A change that takes out single entries until the goal is met; nothing in the view says
+    """A change that takes out single entries until the goal is met; the view does not say
     so."""
     gone: list[int] = []
     left = view.tokens
@@ -141,8 +141,8 @@ def put_away(name: str, view: View, scene: Scene, free: Iterator[range],
              note: Note) -> Change | None:
     """A change that takes out groups, in this order, until the goal is met.
 
-    A note stands in place of each stretch; an earlier note is a group like any other,
-    and its messages stand behind the next.
+    A note takes the place of each stretch; an earlier note is a group like any other,
+    and its messages move behind the next.
     """
     gone, left, change = list[int](), view.tokens, None
     while left > scene.goal and (more := _enough(view, free, left - scene.goal)):
@@ -155,8 +155,8 @@ def put_away(name: str, view: View, scene: Scene, free: Iterator[range],
 
 
 def _enough(view: View, free: Iterable[range], need: int) -> list[int]:
-    """The next of these groups with `need` tokens together. An earlier note counts nothing:
-    another one takes its place."""
+    """The next of these groups that make `need` tokens. An earlier note counts for nothing:
+    another takes its place."""
     taken, entries = list[int](), view.entries
     for group in free:
         taken += group
@@ -169,9 +169,9 @@ def _enough(view: View, free: Iterable[range], need: int) -> list[int]:
 
 
 def _moved(view: View, places: Sequence[int]) -> Iterator[range]:
-    """Places without a gap between them. An earlier note in front stays where nothing new is
-    beside it, or where it is long and stands for more than what is new: then no message is
-    moved into another note more than a few times, however long the session."""
+    """Places without a gap between them. An earlier note in front stays if nothing new is
+    beside it, or if it is long and stands for more than is new: so no message moves into
+    another note more than a few times, however long the session."""
     for stretch in stretches(places):
         behind = sum([len(entry.stands_for) for entry in view.at(stretch)])
         for at in stretch:
@@ -208,7 +208,7 @@ def middle_note(indexes: Sequence[int], scene: Scene) -> str:
 
 
 def store_note(indexes: Sequence[int], scene: Scene) -> str:
-    """The handles of what went to the store, and how it is found again."""
+    """The handles of what went to the store, and how to find it again."""
     search = scene.texts("store_search") if "recall" in scene.tools else ""
     return scene.texts("to_the_store", count=len(indexes), spans=handle_ranges(indexes),
                        search=search, way_back=_way_back(scene))
@@ -225,6 +225,6 @@ def handle_ranges(indexes: Sequence[int], mark: str = "#") -> str:
 
 
 def all_said(message: Message) -> str:
-    """All that a message says: its text, and of each call the tool and its arguments."""
+    """All that a message says: its text, and the tool and arguments of each call."""
     calls = (f"{call['name']} {arguments_text(call)}" for call in calls_of(message))
     return "\n".join(part for part in [message["content"], *calls] if part)

@@ -1,10 +1,10 @@
-"""Milestone 3: one summary in the place of a stretch of the view.
+"""Milestone 3: one summary in place of a stretch of the view.
 
 Every strategy with a summary is a stretch (`spans.py`), a form, and the one function
-`fold_span`. The words of users in the stretch are carried whole, and by code: what a
-model writes about them is not used. Each summary is written from the original
-messages, including those behind an earlier summary, so nothing is ever
-summarised twice. What this module leaves out: who writes the text.
+`fold_span`. Users' words in the stretch are carried over whole, by code: what a model
+writes about them is not used. Each summary is written from the original messages,
+including those behind an earlier summary, so nothing is ever summarised twice. What
+this module leaves out: who writes the text.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from .view import Change, Entry, View, tokens_of
 
 Write = Callable[[Sequence[int]], SummaryText]
 SUMMARY_TOKENS = 20_000  # tokens of a summary without users' words, in a window of 200,000
-LEAST_TOKENS = 400       # of these, in the smallest window: with less nothing could be said
-WARN_FROM = 3            # from this summary of a session on the user is warned
+LEAST_TOKENS = 400       # of these, in the smallest window: less could say nothing
+WARN_FROM = 3            # the user is warned from this summary of a session on
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Fold:
 
     `header` is a key of the texts, `title` a field of it. `max_tokens` bounds the
     summary without the users' words; `attach` names what is put back, see
-    `attach.KINDS`. `apart`: protected user messages stay messages of their own.
-    `by_code`: no model writes, so there is nothing to be checked.
+    `attach.KINDS`. `apart`: protected user messages stay separate messages.
+    `by_code`: no model writes, so there is nothing to check.
     """
 
     strategy: str
@@ -58,9 +58,9 @@ class Fold:
 
 @dataclass(frozen=True)
 class Stretch:
-    """What of a stretch is folded: `folded` are view indexes, `tokens` theirs, `covered` the
+    """What is folded of a stretch: `folded` are view indexes, `tokens` theirs, `covered` the
     history messages behind them. `newest`: the view index of the newest user message, if it
-    is in the stretch; it is put after the summary."""
+    is in the stretch; it goes after the summary."""
 
     span: range
     folded: list[int]
@@ -71,7 +71,7 @@ class Stretch:
 
 def fold_span(how: Fold, view: View, scene: Scene, span: range,
               write: Write | None = None) -> Change | None:
-    """A change that puts a summary in the place of `span`; None where nothing is gained.
+    """A change that puts a summary in place of `span`; None if nothing is gained.
 
     `write` gives the text for history indexes and may raise `StrategyError`; without it
     the summariser writes in the form of `how`.
@@ -113,9 +113,9 @@ def _take_apart(how: Fold, view: View, scene: Scene, span: range) -> Stretch:
 
 def _summary(how: Fold, scene: Scene, stretch: Stretch,
              write: Write) -> tuple[Entry, dict[str, Any]] | None:
-    """The summary of a stretch and what its record says of it; None where it is no gain.
+    """The summary of a stretch and what its record says of it; None if it is no gain.
 
-    Nobody is asked to write where the header and the users' words alone are too large.
+    Nobody is asked to write if the header and the users' words alone are too large.
     """
     covered = stretch.covered
     header = scene.texts(how.header, count=len(covered), title=how.title)
@@ -158,7 +158,7 @@ def _users_words(scene: Scene, covered: Sequence[int]) -> list[str]:
 
 def _unsupported(how: Fold, scene: Scene, written: SummaryText,
                  covered: Sequence[int]) -> list[str]:
-    """What a summary names and its originals do not. Raises `SummaryRefused` where that is
+    """What a summary names and its originals do not. Raises `SummaryRefused` if that is
     not allowed."""
     asked_for = [focus_message(scene.focus, scene.texts)] if scene.focus else []
     names = written.doubtful(scene.history, heading("users", scene.texts))
@@ -174,8 +174,8 @@ def _filled(form: str, scene: Scene, written: SummaryText,
             covered: Sequence[int]) -> dict[str, SectionLines]:
     """The sections in the order of the form, with those that the harness writes.
 
-    What a model writes of users' words is not taken over: they stand under a heading
-    that is empty as yet, where the form has one.
+    What a model writes of users' words is not used: they go under a heading that is
+    empty until then, if the form has one.
     """
     texts, sections = scene.texts, written.sections()
     sections.pop(heading("users", texts), None)
@@ -199,7 +199,7 @@ def _bounded(how: Fold, scene: Scene, sections: dict[str, SectionLines]) -> Sect
 
 
 def _with_words(scene: Scene, sections: Sections, words: list[str]) -> Sections:
-    """The sections with the users' words, which no bound holds back."""
+    """The sections with the users' words, which no bound limits."""
     head = heading("users", scene.texts)
     if not words and head not in sections:
         return sections
@@ -220,8 +220,8 @@ def _facts(scene: Scene, stretch: Stretch, put_back: Sequence[Attachment]) -> di
 
 
 def _old_cards(how: Fold, view: View, scene: Scene, span: range) -> list[int]:
-    """The view indexes of state cards, whose room the new one has; where it does not fit they
-    go all the same, since they tell of what is past."""
+    """The view indexes of state cards, whose room the new one gets; if it does not fit they
+    go all the same, since they are about the past."""
     return [at for at in range(head_end(view, scene), span.start)
             if "card" in how.attach.split() and is_card(view[at], scene.texts)]
 

@@ -1,4 +1,4 @@
-"""Milestone 3: one summary in the place of all that is older than the tail.
+"""Milestone 3: one summary in place of all that is older than the tail.
 
 It is written for a successor who knows nothing: in nine parts, as a note, as a form,
 in five sections, or for a fresh window. They differ in form, in what is put back
@@ -103,7 +103,7 @@ class HandoffFive:
 class ContextReset:
     """A handoff form and a fresh window: what a successor would get, and no tail.
 
-    The policy has to protect no tail (`protect_last` 0) for the window to be fresh.
+    For a fresh window the policy must protect no tail (`protect_last` 0).
     """
 
     name: ClassVar[str] = "context_reset"

@@ -1,12 +1,12 @@
-"""Milestone 3: what stands in the messages of a history, taken in once for each message.
+"""Milestone 3: what is in the messages of a history, taken in once for each message.
 
-The digest chooses lines by the identifiers in them, so it would ask at each compression
-what it has asked before. The answers are facts about messages that never change: they
-are kept here, beside the history, and grow with it. A line that stands in many messages
-is kept once and belongs to the newest of them.
+The digest chooses lines by the identifiers in them, so at each compression it would ask
+what it asked before. The answers are facts about messages that never change: they are
+kept here, beside the history, and grow with it. A line that many messages have is kept
+once and belongs to the newest of them.
 
 It is a cache and nothing else: an index made anew equals one that has grown with the
-history, so no record has to tell of it. What is left out: what a word or a line is
+history, so no record has to note it. What is left out: what a word or a line is
 worth (`chances.py`), which lines are chosen (`coverage.py`).
 """
 
@@ -25,12 +25,12 @@ from .chronicle import Chronicle, Work, anew_if_broken
 from .units import BARE, kind_of, telling, units
 from .vocabulary import Vocabulary
 
-STRETCHES = 2**12  # parts of lines that are not looked through again
+STRETCHES = 2**12  # parts of lines that need no second look
 BYTES_A_TOKEN = 4  # of UTF-8: rough, but lines are only weighed against each other
 
 
 def rough_tokens(text: str) -> float:
-    """Tokens of a text and the line break after it, roughly, by its length alone.
+    """Rough tokens of a text and the line break after it, by its length alone.
 
     Each line break is one, so that those of a text are the sum of those of its lines.
     """
@@ -40,12 +40,12 @@ def rough_tokens(text: str) -> float:
 
 @dataclass(eq=False, slots=True)
 class HistoryLine:
-    """A line of a history, which is kept once.
+    """A line of a history, kept once.
 
     `number`: how many came before it. `words` (numbers, each once), `shows` (those of them
     that it has in their surroundings), `kind` (of `units`), `cost` (tokens, roughly), `quote`
-    (the chance that it is quoted as a whole), `last` (the newest message that has it),
-    `place` (which of its lines).
+    (the chance that it is quoted whole), `last` (the newest message that has it), `place`
+    (which of that message's lines it is).
     """
 
     number: int
@@ -62,12 +62,12 @@ class HistoryLine:
 class HistoryIndex:
     """Lines, words, calls and files of a history. All lists only grow.
 
-    By message: `lines` (in order), `sizes` (tokens, roughly), and what they come to: its
-    `words_in`, its `telling` lines.
+    By message: `lines` (in order), `sizes` (tokens, roughly), and what follows from them:
+    `words_in` and `telling` lines.
     By line: `numbered`, and by its text: `known`.
     By word (`words` has them): `home` (the newest line that shows it), its worth (`worths`).
-    What was done where is in `chronicle`, how the work stands in `work`; `errors` finds what
-    went wrong in outputs; `kept` are numbers that strategies have found and that stay so.
+    `chronicle` has what was done where, `work` how far the work is; `errors` finds what went
+    wrong in outputs; `kept` are numbers that strategies have found and that never change.
     """
 
     def __init__(self, history: Sequence[Message]) -> None:
@@ -84,7 +84,7 @@ class HistoryIndex:
         self.errors = ErrorLines()
         self.kept: dict[Hashable, int] = {}
         self._names_in = lru_cache(STRETCHES)(names)  # lines are made of the same again and again
-        self._asked: dict[Hashable, dict[int, int]] = {}  # calls, by what equal ones have alike
+        self._asked: dict[Hashable, dict[int, int]] = {}  # calls, by what equal ones share
         self._asked_to = 0
 
     def __len__(self) -> int:
@@ -99,7 +99,7 @@ class HistoryIndex:
         return self
 
     def asked(self, made: Call) -> Mapping[int, int]:
-        """Message to how many of its calls may equal this one; in all others none does."""
+        """Message to how many of its calls may equal this one; all other messages have none."""
         for at in range(self._asked_to, len(self._history)):
             for call in calls_of(self._history[at]):
                 equal = self._asked.setdefault(_likeness(call), {})
@@ -112,7 +112,7 @@ class HistoryIndex:
         return dict.fromkeys(chain.from_iterable([line.words for line in self.lines[message]]))
 
     def telling(self, message: int) -> Iterable[HistoryLine]:
-        """Its lines, each once, that stand in no later message, and show a word or are
+        """Its lines, each once, that no later message has, and that show a word or are
         likelier than a plain one to be quoted."""
         return dict.fromkeys([
             line for line in self.lines[message] if line.last == message
@@ -141,7 +141,7 @@ class HistoryIndex:
         self.worths.grow(index, words)
 
     def _lines_of(self, message: Message) -> tuple[HistoryLine, ...]:
-        """The lines of a message, those new to the history included."""
+        """The lines of a message, with those new to the history."""
         texts, known = units(text_of(message)), self.known
         for text in texts:
             if text not in known:

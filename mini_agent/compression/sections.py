@@ -1,6 +1,6 @@
 """Milestone 3: the text of a summary as sections: taken apart, merged, bounded.
 
-Sections map a heading (a line that begins with `## `; "" for what stands before
+Sections map a heading (a line that begins with `## `; "" for what is before
 the first) to its lines. The parts of a long summary are merged section by section,
 and what is too long loses its oldest lines, and says so: the later something
 happened, the more of it is kept. What is left out: what the lines say.
@@ -24,8 +24,8 @@ _FRAME = re.compile(r"<summary>\n?(.*?)(?:\n?</summary>\s*)?", re.DOTALL)
 def without_draft(text: str, place: str) -> str:
     """The final text alone: without a draft before it, and without a frame around it.
 
-    Only what stands at the start is a draft; further on it is a quotation. A draft
-    that never ends was cut off, so that nothing is left: `SummaryRefused`.
+    Only what is at the start is a draft; further on it is a quotation. A draft that
+    never ends was cut off, so nothing is left: `SummaryRefused`.
     """
     draft = _DRAFT.match(text)
     if draft and not draft[0].rstrip().endswith(f"</{draft[1]}>"):
@@ -59,7 +59,7 @@ def render(sections: Sections) -> str:
 def merge(texts: Iterable[str], none: str) -> str:
     """One text of several, oldest first, section by section.
 
-    `none` is the line that says "nothing": it stays only where it is all that is said.
+    `none` is the line that says "nothing": it stays only if nothing else is said.
     """
     merged: Sections = {}
     for text in texts:
@@ -106,8 +106,8 @@ def bound(sections: Mapping[str, SectionLines | Sequence[str]], limit: int,
 
     The section with the most tokens loses its oldest line, again and again; its last
     line is halved. `mark(n)` is the line that says that n lines are left out. A text has
-    no more tokens than its lines and one more for each, so that no text is counted as a
-    whole. Lines that go in any case are not looked at: the cost depends on what is kept.
+    no more tokens than its lines plus one for each, so no text is counted as a whole.
+    Lines that go in any case are not looked at: the cost depends on what is kept.
     """
     bodies = [body if isinstance(body, SectionLines) else SectionLines(body)
               for body in sections.values()]
@@ -125,11 +125,11 @@ def bound(sections: Mapping[str, SectionLines | Sequence[str]], limit: int,
 
 
 def _gone_in_any_case(sections: Sequence[list[int]], limit: int) -> list[int]:
-    """How many of the oldest lines of each section go before `limit` can be reached. Of a
-    section are given the tokens up to and with each line.
+    """How many of the oldest lines of each section go before `limit` can be reached. Each
+    section is given as the tokens up to and with each line.
 
     Taking from the largest again and again brings all that are cut to one level:
-    this looks for the lowest that is still too much. The last line stays.
+    this looks for the lowest level still too much. The last line stays.
     """
     low = max((ends[-1] - (ends[-2] if len(ends) > 1 else 0)
                for ends in sections if ends), default=0)
@@ -171,5 +171,5 @@ class _Left:
             self.gone += 1
 
     def kept(self, mark: Callable[[int], str]) -> list[str]:
-        """The lines that stay, under a mark of how many are gone, if any are."""
+        """The lines that stay, under a mark of how many are gone, if any."""
         return [mark(self.gone), *self.body] if self.gone else self.body

@@ -1,8 +1,8 @@
 """Milestone 3: the texts of neighbouring segments; the older they are, the more they are merged.
 
-The newest stand singly; of the older ones a few become one, again and again. What was
-merged stays merged while the session goes on, so one more costs what is new. What is left
-out: who writes the texts, and how some of them become one (`summarise.py`).
+The newest stay single; of the older ones a few become one, again and again. What was
+merged stays merged while the session goes on, so one more costs only what is new. What is
+left out: who writes the texts, and how several become one (`summarise.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Segment(NamedTuple):
 
     first: int
     last: int
-    messages: int  # how many it is about
+    messages: int  # how many it covers
     text: str
 
 
@@ -47,7 +47,7 @@ class Segments:
         """At most `fan_in` of them, and at least 2, that stand for all, in order."""
         fan_in = max(2, fan_in)
         while self._mergers and len(self._behind(-1)) <= fan_in:
-            self._mergers.pop()  # it is of more segments
+            self._mergers.pop()  # it was for more segments
         while len(left := self._behind()) > fan_in:
             self._mergers.append(merge(left[:fan_in]))
         return left

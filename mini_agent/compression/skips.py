@@ -1,4 +1,4 @@
-"""Milestone 3: what came to nothing is said once, and not tried for ever.
+"""Milestone 3: what came to nothing is said once, and not retried for ever.
 
 No gain is an outcome with its numbers, but a record of it at every step would
 drown the trace, and a model asked in vain at every step would burn money.
@@ -17,8 +17,8 @@ NEWS_GROWTH = 1.05  # a skip is news again when the view has grown by 5 %
 class Skips:
     """What came to nothing, at how many tokens of the request.
 
-    `seen` are the (strategy, reason) recorded since the last change, `last` is the newest of
-    them. `vain` are the strategies for which a model was asked in vain, whatever cheap ones
+    `seen` are the (strategy, reason) recorded since the last change, `last` the newest.
+    `vain` are the strategies for which a model was asked in vain, whatever cheap ones
     have done since.
     """
 
@@ -37,12 +37,12 @@ class Skips:
         return any(tokens < last * NEWS_GROWTH for last in (*sizes, self.vain.get(name, 0)))
 
     def remember(self, name: str, reason: str, tokens: int) -> None:
-        """It was recorded, at a request of `tokens`."""
+        """It was recorded at a request of `tokens`."""
         self.seen[name, reason] = tokens
         self.last = name, tokens
 
     def asked(self) -> None:
-        """For what was recorded last a model had been asked."""
+        """A model had been asked for what was recorded last."""
         name, tokens = self.last
         self.vain[name] = tokens
 

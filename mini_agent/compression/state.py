@@ -1,9 +1,9 @@
 """Milestone 3: all that a window knows, as a fold over the records of its session.
 
-The live window decides, writes a record, and then knows what it knows by folding
-that record like anybody else who reads the trace; so `resume`, `check` and the
-lab end up with the same state, byte for byte. What this module leaves out: every
-decision (`window.py`, `ladder.py`).
+The live window decides, writes a record, and learns what it knows by folding that
+record like any other reader of the trace; so `resume`, `check` and the lab end up
+with the same state, byte for byte. What this module leaves out: every decision
+(`window.py`, `ladder.py`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class WindowState:
     `declared` are the tokens of the tool declarations, `times_summarised` counts changes
     that made a summary.
     `taken` are the rungs that gained since the last model call or message, and those that came
-    to nothing with this view, so that a ladder that was cut off is taken on from there.
+    to nothing with this view, so that a ladder that was cut off goes on from there.
     `watch` is shown each change, with the views before and after it.
     """
 
@@ -71,10 +71,10 @@ class WindowState:
         self.drift = Drift()
 
     def fold(self, record: Record, done: tuple[Change, View] | None = None) -> None:
-        """Take in one record. `TraceError` with its `seq` where it does not fit.
+        """Take in one record. `TraceError` with its `seq` if it does not fit.
 
-        `done` is the change that it describes and the view after it, where whoever wrote
-        the record has made them already: they are not made again.
+        `done` is the change that it describes and the view after it, if whoever wrote the
+        record has made them already: they are not made again.
         """
         if record["type"] == "message":
             self.enter(record["message"])
@@ -202,7 +202,7 @@ class WindowState:
         if payload.get("breaker") == "closed":
             self.breaker.close()
 
-    # Of an event that is not here, the window knows nothing.
+    # The window knows nothing of an event that is not here.
     HANDLERS: ClassVar[Mapping[str, Callable[[WindowState, dict[str, Any], int], None]]] = {
         "model_call": _on_model_call, "model_usage": _on_model_usage,
         "context_compression": _on_context_compression,
@@ -220,7 +220,7 @@ def rebuild(records: Iterable[Record], estimate: Estimator) -> Iterator[tuple[Re
     """Each record with the view as it is after it, from the records alone.
 
     The view grows in place until the next change: copy its entries to keep them.
-    Raises `TraceError` with the record's `seq` where one does not fit.
+    Raises `TraceError` with the record's `seq` if one does not fit.
     """
     state = WindowState(estimate)
     for record in records:

@@ -1,10 +1,10 @@
 """Milestone 3: asking the model for the text of a summary.
 
-What the model is given is always the original messages, cut into parts that it can
-read; every message is in exactly one part, and a message that is longer than a part
-stands there with its head and tail. The texts of the parts are merged by code, so
-that nothing is summarised twice. What was written of a part, and applied, is not
-asked for again. What this module leaves out: which messages, and what for.
+The model is always given the original messages, cut into parts that it can read;
+every message is in exactly one part, and a message that is longer than a part is
+given as its head and tail. The texts of the parts are merged by code, so that
+nothing is summarised twice. What was written for a part, and applied, is not asked
+for again. What this module leaves out: which messages, and what for.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .summary_text import SummaryText
 from .verify import refuse_no_text
 
 PART_CHARS = 80_000   # characters of messages that the summariser is given at a time
-LEAST_CHARS = 2_000   # a part that small and still too long: the model is not usable
+LEAST_CHARS = 2_000   # a part this small and still too long: the model is not usable
 
 Note = dict[str, Any]
 
@@ -43,9 +43,9 @@ class _Answer:
 class Summariser:
     """Asks the model, and keeps what was asked until the window has recorded it.
 
-    `focus` is what a user who compresses by hand wants to keep: the model is told it as
-    that user's words. Parts are asked for one after another: an interrupt is only let
-    through to the main thread, and replies and records have an order.
+    `focus` is what a user who compresses by hand wants to keep: the model gets it as that
+    user's words. Parts are asked for one after another: only the main thread gets an
+    interrupt, and replies and records have an order.
     """
 
     def __init__(self, model: Model, history: Sequence[Message], texts: Texts = Texts()) -> None:
@@ -63,8 +63,8 @@ class Summariser:
     def gather(self, indexes: Sequence[int], form: str) -> SummaryText:
         """A summary of these history messages, whatever their size, as sections.
 
-        Of a form there is one text, which is kept and grows. Raises `StrategyError`
-        where the model gives no text that can be used.
+        A form has one text, which is kept and grows. Raises `StrategyError`
+        if the model gives no usable text.
         """
         parts = self._parts.cut(indexes, self._limit)
         texts = self.each(parts, form)
@@ -79,7 +79,7 @@ class Summariser:
             list(zip(parts, self.each(parts, form))))
 
     def each(self, parts: Sequence[Sequence[int]], form: str) -> list[str]:
-        """The text of a summary for each of these lists of history messages."""
+        """A summary's text for each of these lists of history messages."""
         wanted = [tuple(part) for part in parts]
         firm = self._firm_part_of(wanted, form)
         texts = [text for _, text in firm]
@@ -130,15 +130,15 @@ class Summariser:
         return bool(self._asked)
 
     def take(self, applied: bool) -> list[Note]:
-        """What was asked since the last time, for the records; if it was `applied`, it is
-        learned."""
+        """What was asked since the last time, for the records; learned if it was
+        `applied`."""
         asked, self._asked = self._asked, []
         for note in asked if applied else ():
             self.learn(note)
         return asked
 
     def _answer(self, part: Part, form: str) -> _Answer:
-        """What the model says of one part, checked; smaller parts where it does not fit."""
+        """The model's text for one part, checked; smaller parts where it does not fit."""
         if not self.focus and (known := self._known.get((form, part))) is not None:
             if (form, part) not in self._finals:
                 self._finals[form, part] = self._final(known, form)
@@ -164,7 +164,7 @@ class Summariser:
     def _smaller(self, part: Part, form: str, refused: Note, window: int | None) -> _Answer:
         """The same messages in parts of half the size, which later parts have too.
 
-        Where the answer named the `window` in tokens, a part gets about half of it.
+        If the answer named the `window` in tokens, a part gets about half of that.
         """
         whole = sum(min(self._limit, self._parts.size(index)) for index in part)
         half = min(self._limit, whole) // 2

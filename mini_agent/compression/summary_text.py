@@ -2,9 +2,9 @@
 
 A session is summarised again and again, each time from all its messages, but most parts
 are those of the last time. So they are not put together again: a new part is added under
-its headings, one that is gone is taken off, and what there is to know of a line (its tokens,
-which of its names its own part does not support) is found once. The outcome is the same as
-if all were made anew. What is left out: who writes the parts (`summariser.py`).
+its headings, one that is gone is removed, and what is known of a line (its tokens, which of
+its names its own part does not support) is found once. The outcome is the same as if all
+were made anew. What is left out: who writes the parts (`summariser.py`).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _NO_NAMES: Names = [[] for _ in FINDERS]
 
 @dataclass
 class _Part:
-    """A text about some history messages. By heading: `places` are where its lines stand in
+    """A text about some history messages. By heading: `places` are where its lines are in
     the section, `doubts` the names in them that its messages do not have (None: not looked
-    for yet). `nothing`: the headings under which it says that there is nothing."""
+    for yet). `nothing`: the headings under which it says "nothing"."""
 
     indexes: Sequence[int]
     text: str
@@ -40,7 +40,7 @@ class SummaryText:
     """Sections by heading, the oldest line first.
 
     `none` is the line that says "nothing": it gives way to any other. Lines in `own` are
-    worded by the harness, so that nothing in them has to be supported.
+    worded by the harness, so nothing in them has to be supported.
     """
 
     def __init__(self, none: str = "", own: frozenset[str] = frozenset()) -> None:
@@ -52,7 +52,7 @@ class SummaryText:
 
     @classmethod
     def of(cls, text: str, own: frozenset[str] = frozenset()) -> SummaryText:
-        """That of a text that is not part of a longer one."""
+        """The one for a text that is not part of a longer one."""
         return cls("", own).become([((), text)])
 
     def become(self, parts: Sequence[tuple[Sequence[int], str]]) -> SummaryText:
@@ -89,7 +89,7 @@ class SummaryText:
                 del self._sections[head]
 
     def sections(self) -> dict[str, SectionLines]:
-        """Heading to lines; what stands under no heading comes first."""
+        """Heading to lines; what is under no heading comes first."""
         nothing = SectionLines([self._none])
         found = {head: nothing if not section.lines and self._nothing[head] else section
                  for head, section in self._sections.items()}
@@ -100,13 +100,13 @@ class SummaryText:
         return render({head: section.lines for head, section in self.sections().items()})
 
     def chars(self) -> int:
-        """How many characters `text` has, which need not be written for it."""
+        """How many characters `text` has, without writing it."""
         return sum(section.chars + (len(head) + 1 if head else 0)
                    for head, section in self.sections().items()) - 1  # the last line has no break
 
     def doubtful(self, history: Sequence[Message], without: str) -> Iterator[str]:
-        """The names in the text that the part which has them does not support, in the order
-        of `verify.FINDERS`; those of its headings too. `without`: a section that is left out."""
+        """The names in the text that their own part does not support, in the order of
+        `verify.FINDERS`; those of its headings too. `without`: a section left out."""
         for part in self._parts:
             if part.doubts is None:
                 part.doubts = self._doubts(part, history)
@@ -123,7 +123,7 @@ class SummaryText:
                     yield from doubts.get(head, _NO_NAMES)[number]
 
     def _doubts(self, part: _Part, history: Sequence[Message]) -> dict[str, Names]:
-        """By heading the names in a part's lines that its messages do not have."""
+        """By heading, names in a part's lines that its messages do not have."""
         names: dict[str, Names] = {}
         for head, lines in part.places.items():
             text = "\n".join(line for line in self._sections[head].lines[lines.start:lines.stop]

@@ -1,7 +1,7 @@
 """Milestone 3: is it a summary, and does it say anything that its originals do not?
 
-Refused is what is not a summary: an empty text, or a tool call in place of one. Paths,
-identifiers, numbers and quoted strings of a text must occur in what it covers.
+What is not a summary is refused: an empty text, or just a tool call. Paths,
+identifiers, numbers and quoted strings in a text must occur in what it covers.
 What is left out: whether the sentences are true; a word that occurs may still be
 in the wrong role.
 """
@@ -54,7 +54,7 @@ FINDERS = (words, numbers, quoted)  # what a text names: paths and identifiers, 
 
 
 def lacking(names: Iterable[str], messages: Sequence[Message]) -> list[str]:
-    """Which of these names a few messages do not support, each once, in order."""
+    """The names that these few messages do not support, each once, in order."""
     sizes = {size for message in messages for size in _sizes(message)}
     source = "\n".join(part for message in messages for part in _parts(message))
 
@@ -66,17 +66,17 @@ def lacking(names: Iterable[str], messages: Sequence[Message]) -> list[str]:
 
 
 class Support:
-    """Where the names in the summaries of a session stand in its history.
+    """Where the names in the summaries of a session occur in its history.
 
-    Later summaries cover what earlier ones have covered, so where a name stands is
-    found once and then known, and only what is new is searched for one that stood
-    nowhere; the newest messages are looked through first.
+    Later summaries cover what earlier ones covered, so where a name occurs is found
+    once and then known, and for one not found so far only what is new is searched;
+    the newest messages are looked through first.
     """
 
     def __init__(self) -> None:
         self._places: dict[str, list[int]] = {}  # messages known to have a name, rising
         self._searched: dict[str, int] = {}      # before this one all that have it are known
-        self._sizes: dict[str, list[int]] = {}   # messages by their characters, lines
+        self._sizes: dict[str, list[int]] = {}   # messages by characters, lines
         self._measured = 0
         self._chars: list[int] = []
 
@@ -92,7 +92,7 @@ class Support:
 
     def missing(self, names: Iterable[str], history: Sequence[Message], covered: Sequence[int],
                 more: Sequence[Message] = ()) -> list[str]:
-        """Which of these names neither the `covered` messages (rising) support nor `more`.
+        """The names that neither the `covered` messages (rising) nor `more` support.
 
         Counts that can be taken from the originals (how many messages, how many
         lines or characters a message has) are supported. Each once, in order.
@@ -106,7 +106,7 @@ class Support:
 
     def _counts(self, count: str, history: Sequence[Message], covered: Sequence[int],
                 more: int) -> bool:
-        """Whether a count can be of some of these messages, or of what is in one of them."""
+        """Whether it can be a count of some of these messages, or of what is in one."""
         return 1 <= int(count) <= len(covered) + more or meet(
             self._measure(history).get(count, ()), covered)
 

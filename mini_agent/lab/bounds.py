@@ -1,7 +1,7 @@
-"""Milestone 6: bounds for a build: what is over them fails it.
+"""Milestone 6: bounds for a build: what breaks them fails it.
 
 A bound holds for the policies that were asked for; the baseline is only looked at
-where it was asked for itself. What could not be measured breaks no bound.
+if it was asked for itself. What could not be measured breaks no bound.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Bounds:
         if self.min_recall is not None and not evidence:
             raise UsageError("without the evidence there is no recall to bound",
                              place="--min-recall", remedy="leave --no-evidence out")
-        for name in self.fail_on:  # an empty one too: a variable of a build that was not set
+        for name in self.fail_on:  # an empty one too: a build variable that was not set
             if name not in FAILURES:
                 raise UsageError(f"nothing fails on {name!r}", place="--fail-on", value=name,
                                  remedy=f"known are: {', '.join(FAILURES)}")
@@ -48,7 +48,7 @@ class Bounds:
 
     def broken(self, rows: Sequence[TrialRow], policies: Sequence[str]) -> Iterator[str]:
         """A sentence for each bound that a row breaks; a fact can only be lost where it was
-        said, and one that was said nowhere bounds nothing."""
+        said, and one never said bounds nothing."""
         said = {(row["session"], fact) for row in rows
                 for fact, state in row["facts"].items() if state != "gone"}
         for row in rows:

@@ -1,7 +1,7 @@
 """Milestone 6: probes. Where is a text now: in the view, in a summary, behind a handle, gone?
 
-    verbatim   an entry has it that is a message, whole or shortened
-    summary    only an entry has it that stands in the place of messages, or was attached
+    verbatim   an entry that is a message, whole or shortened, has it
+    summary    only an entry that replaces messages, or was attached, has it
     handle     no entry has it, but one names the handle of a message that has it
     gone       none of these
     ""         it has not been said yet
@@ -26,7 +26,7 @@ def state_of(fact: str, view: View, holders: set[int]) -> str:
 
 
 def state_by(hows: set[str], view: View, holders: set[int]) -> str:
-    """The same; `hows` are those of the entries that have the fact."""
+    """The same, by the `hows` of the entries that have the fact."""
     if not holders:
         return ""
     if hows & {"verbatim", "shortened"}:
@@ -47,11 +47,11 @@ class Probe:
 
     @property
     def state(self) -> str:
-        """The state at the last step; "gone" where it was never said."""
+        """The state at the last step; "gone" if it was never said."""
         return (self.states[-1][1] if self.states else "") or "gone"
 
     def __call__(self, moment: Moment) -> None:
-        """Look again where the view has changed, or the fact has come in."""
+        """Look again if the view has changed, or the fact has come in."""
         came = any(self.fact in text_of(entry.message) for entry in moment.arrived)
         if came or moment.made or moment.gone or not self.states:
             holders = {index for index in self._where if index < moment.at}

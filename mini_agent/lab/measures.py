@@ -1,10 +1,10 @@
-"""Milestone 6: the row that a trial ends in.
+"""Milestone 6: the row that a trial yields.
 
 `rows.py` has its keys, `evidence.py` the definitions of the shares. `cost` prices the
 leading entries that the step before had sent at a tenth (a cache reads them) and the rest
-in full, relative to the same sum without compression; summaries are not in it, their
-`summary_price` is in full, relative to the same sum. With the prices of a provider (of a
-million tokens: new, cached, answered) what was sent, cached and answered makes the `bill`.
+in full, relative to the same sum without compression; summaries are not in it: their
+`summary_price` is in full, relative to the same sum. The `bill` is what was sent, cached
+and answered at a provider's prices (for a million tokens: new, cached, answered).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Mean:
 
     @property
     def value(self) -> float | None:
-        """The mean to 4 decimals, None where nothing was measured."""
+        """The mean to 4 decimals, None if nothing was measured."""
         return round(self.total / self.count, 4) if self.count else None
 
 
@@ -146,7 +146,7 @@ class Tally:
                 "facts": {probe.fact: probe.state for probe in self.probes}}
 
     def _bill(self) -> float | None:
-        """What all of it costs, to 6 decimals; a summariser reads what no cache has."""
+        """What it all costs, to 6 decimals; a summariser reads what no cache has."""
         used = Meter(prompt=self.sent + self.summaries - self.summed_up, cached=self.cached,
                      answer=self.answered + self.summed_up)
         return None if self._prices is None else round(self._prices.of(used), 6)

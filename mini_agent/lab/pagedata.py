@@ -1,6 +1,6 @@
 """Milestone 6: the data of the report page, as `pageform.py` has it.
 
-`page.render_page` makes the file of it. What is left out: what has no room (`pagesize.py`).
+`page.render_page` makes the file from it. What is left out: what has no room (`pagesize.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GRID = (4, 5, 6, 7, 10, 12)  # eighths of a window, at which the page shows it t
 
 
 def grid(windows: Sequence[int]) -> tuple[int, ...]:
-    """The further windows of a page: some around the only one that was asked for."""
+    """The further windows of a page: some around the only one asked for."""
     if len(windows) > 1:
         return ()
     sizes = [windows[0] * eighths // 8 for eighths in GRID]
@@ -145,8 +145,8 @@ def page_data(command: str, estimator: str, facts: Sequence[str],
 def _sessions_that_fit(results: Sequence[Result]) -> tuple[list[PageSession], list[str]]:
     """(the sessions in `SESSIONS` characters, a note on each that is left out).
 
-    Each has an equal part of what is left. Over it, windows that were not asked for are
-    left out; a session that even then has no room is only in the table.
+    Each gets an equal part of what is left. If it needs more, windows not asked for are
+    left out; a session that has no room even then is only in the table.
     """
     room = SESSIONS
     shown: list[PageSession] = []

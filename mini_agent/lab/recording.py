@@ -2,8 +2,8 @@
 
 A comparison asks for the same messages under many policies and windows. What they
 share is here: the tokens of each message, the steps, the evidence, the words. A
-policy's window is handed `Recording.estimate`, which knows every message of the
-history already and counts only what a strategy made.
+policy's window gets `Recording.estimate`, which already knows every message of the
+history and counts only what a strategy made.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ..words import GENERAL, words
 from .sessions.base import Act
 
 
-LATELY = 8_192  # texts whose weights are kept: most lines of a digest or a summary stood in the
+LATELY = 8_192  # texts whose weights are kept: most lines of a digest or a summary were in the
                 # last one, and what one policy renders, another may too
 
 
 class CountedOnce:
-    """An estimator that knows the `tokens` of each message of a history, and what was
+    """An estimator that knows the `tokens` of each message of a history, and what it
     counted lately."""
 
     def __init__(self, estimate: Estimator, history: Sequence[Message]) -> None:

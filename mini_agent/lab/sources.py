@@ -1,7 +1,7 @@
 """Milestone 6: which files a comparison is about, and what they are called.
 
 A name is the file's path below the deepest folder that all of them share, so that
-the same sessions have the same names wherever they lie.
+the same sessions have the same names wherever they are.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ..subagents.traces import find_trace
 
 @dataclass(frozen=True)
 class Source:
-    """A file to read, the one number `at`. `asked`: the user named it, so that a fault in
-    it is an error; a file that was found in a folder may be something else than a session."""
+    """A file to read, number `at` of all. `asked`: the user named it, so that a fault in it
+    is an error; a file that was found in a folder may be something other than a session."""
 
     at: int
     path: str
@@ -32,8 +32,8 @@ class Source:
 def find_sources(paths: Sequence[str]) -> list[Source]:
     """The files at `paths`, folders searched through, each file once.
 
-    What begins with a dot is left out, and in a folder the own folder of a run, whose
-    sub-agents are reached through its trace. Raises `UsageError` where a path is not
+    What begins with a dot is left out, and in a folder so is a run's own folder, whose
+    sub-agents are reached through its trace. Raises `UsageError` if a path is not
     there or a folder has no file.
     """
     found: dict[str, bool] = {}
@@ -59,14 +59,14 @@ def _files_in(top: Path) -> list[str]:
 
 
 def _is_wanted(file: Path, top: Path) -> bool:
-    """Neither hidden nor in the own folder of a run, `x.d` beside `x.jsonl`."""
+    """Neither hidden nor in a run's own folder, `x.d` beside `x.jsonl`."""
     folders = list(takewhile(lambda folder: folder != top, file.parents))
     return not any(place.name.startswith(".") for place in (file, *folders)) and not any(
         folder.suffix == ".d" and folder.with_suffix(".jsonl").is_file() for folder in folders)
 
 
 def _size(path: str, asked: bool) -> int:
-    """The bytes of a file, 0 where it was found and is gone since: whoever reads it says so."""
+    """The bytes of a file, 0 if it was found and has gone since: its reader says so."""
     try:
         return os.stat(path).st_size
     except OSError as error:

@@ -1,10 +1,10 @@
 """Milestone 6: what a comparison over many sessions says of the digest.
 
 The table of all policies (`summary.py`) has means over different sessions with wide
-intervals; here policies are held against each other session by session. `best_known` is
+intervals; here policies are compared with each other session by session. `best_known` is
 chosen by the table itself, for each measure anew: of all policies that are not ours, the
-one with the highest mean at that window. What a part of the digest is worth is the paired
-difference to a variant without it, the negative results too. Cost is here what is paid
+one with the highest mean at that window. A part of the digest is worth the paired
+difference to a variant without it, negative results too. Cost here is what is paid
 in all: `cost` and the price of the summaries.
 """
 
@@ -46,8 +46,8 @@ class Pair(NamedTuple):
 class Study:
     """The results of `compare.compare` over a folder of sessions.
 
-    `known` are the policies that ours is held against; all of `POLICIES` are in the
-    results, or at least these, `digest` and the variants that are asked for.
+    `known` are the policies that ours is compared with; all of `POLICIES` are in the
+    results, or at least these, `digest` and the variants asked for.
     """
 
     results: Sequence[Result]
@@ -99,7 +99,7 @@ class Study:
         return found
 
     def sentences(self) -> Iterator[str]:
-        """What the table does not say by itself, a sentence at a time."""
+        """What the table does not say itself, a sentence at a time."""
         for window in self.windows:
             yield f"Window {window}, {number_of(len(self.counted(window)), 'session')} counted:"
             for measure in KEPT:
@@ -132,7 +132,7 @@ class Study:
                 f"{context:+.3f} in context, {cost:+.3f} in cost")
 
     def distances(self, window: int) -> Iterator[str]:
-        """How far a mean is from the prototype's, with the interval of the sessions here."""
+        """How far a mean is from the prototype's, with the interval of these sessions."""
         for name, figure in prototype.FAR.get(window, {}).items():
             values = [row[FAR] for result in self.counted(window) for row in result["rows"]
                       if (row["window"], row["policy"]) == (window, name)
