@@ -13,7 +13,7 @@ from mini_agent.models.received import received_call
 from mini_agent.models.turns import legal
 from mini_agent.texts import Texts
 from mini_agent.trace import line, parse_record
-from scripts.real.judges_part import drive
+from scripts.real.judges_part import drive, embedded
 from tests.histories import random_messages
 from tests.wire_judge import chat_faults, messages_faults
 
@@ -158,6 +158,19 @@ class EveryPolicyTests(unittest.TestCase):
                     faults.extend(chat_faults(body["messages"]) if form == "openai"
                                   else messages_faults(body))
                 self.assertEqual(drive(find_policy(name), 15, judge), 15)
+                self.assertEqual(faults, [])
+
+    def test_every_request_of_an_embedded_window_is_legal(self):
+        """The session of another agent, on both forms, where no law is broken on purpose."""
+        for name in policy_names():
+            policy, faults = find_policy(name), []
+            if policy.breaks or not policy.ladder:
+                continue
+            with self.subTest(name):
+                embedded(name, "openai", 25, lambda _, body: faults.extend(
+                    chat_faults(body["messages"])))
+                embedded(name, "anthropic", 25, lambda _, body: faults.extend(
+                    messages_faults(body)))
                 self.assertEqual(faults, [])
 
 

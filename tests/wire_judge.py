@@ -55,6 +55,8 @@ def messages_faults(body):
     pending, seen, previous = [], set(), "assistant"
     for at, message in enumerate(body["messages"]):
         role, blocks = message["role"], message["content"]
+        if isinstance(blocks, str):
+            blocks = [{"type": "text", "text": blocks}]
         if role == previous or role not in ("user", "assistant"):
             yield f"{at}: {role} after {previous}"
         if not blocks:

@@ -18,7 +18,7 @@ from mini_agent.compression.window import ContextWindow
 from mini_agent.embedded import EmbeddedWindow
 from mini_agent.embedded.forms import form_of
 from mini_agent.loop import Agent
-from mini_agent.messages import Message
+from mini_agent.messages import Message, tool_result
 from mini_agent.models.anthropic import OFFICIAL, Messages
 from mini_agent.models.base import Reply
 from mini_agent.models.live import Request
@@ -34,6 +34,7 @@ from .parts import Report, environment
 
 PACKAGES = ("openai", "anthropic", "mistral-common", "tool-call-repair")
 STEPS = 100
+HEAD = "You look things up."
 WINDOW = 6_000  # tokens: small enough that every policy has to work all the time
 ORPHANS = {  # a result without its call, in a message with a field that no form has
     "openai": {"messages": [{"role": "user", "content": "x", "colour": "red"}, {
@@ -111,7 +112,7 @@ def run(folder: Path, report: Report) -> None:
         made = {name: drive(find_policy(name), STEPS, partial(send, name))
                 for name in policy_names()}
         made |= {f"{name}, embedded": sum(
-            embedded(name, form, partial(send, f"{name}, embedded")) for form in FORMS) // 2
+            embedded(name, form, STEPS, partial(send, f"{name}, embedded")) for form in FORMS) // 2
             for name in policy_names() if find_policy(name).ladder and not find_policy(name).breaks}
         judge.stdin.close()
         report.expect(judge.wait() == 0, "the judges came to their end")
@@ -141,29 +142,32 @@ def drive(policy: Policy, steps: int, judge: Judge) -> int:
     window = ContextWindow(policy, budget, WindowState(estimator(policy.estimator)),
                            Resources(model, tracer, MemoryStore()), tools.declarations())
     agent = Agent(model, tools, tracer, window=window)
-    agent.run("You look things up.", "Look up everything.", {})
+    agent.run(HEAD, "Look up everything.", {})
     return model.requests
 
 
-def embedded(policy: str, form: str, judge: Judge) -> int:
+def embedded(policy: str, form: str, steps: int, judge: Judge) -> int:
     """A session in the loop of another agent, with results of 40 lines; the number of its
     requests."""
-    messages: list[dict[str, Any]] = [{"role": "user", "content": "Look up everything."}]
-    tools = list(map(form_of(form).tool, ToolBox([Tool("read", 40)], Texts()).declarations()))
+    beside = form == "anthropic"  # the system prompt is no message there
+    messages: list[dict[str, Any]] = [{"role": "system", "content": HEAD},
+                                      {"role": "user", "content": "Look up everything."}][beside:]
+    tools = [form_of(form).tool(tool, {})
+             for tool in ToolBox([Tool("read", 40)], Texts()).declarations()]
     window = EmbeddedWindow(messages, policy, 2 * WINDOW, tools, provider=form,
-                            system="You look things up.", model=ScriptedModel([]))
-    for step in range(STEPS):
+                            system=HEAD if beside else "", model=ScriptedModel([]))
+    for step in range(steps):
         judge(form, {"messages": window.request(), "tools": window.tools})
         made = [(f"{step:04}{number:05}", "\n".join(
             f"{step}:{line}: value {step * line}" for line in range(40)))
             for number in range((1, 2, 5)[step % 3])]
         messages += _round(form, made)
-    return STEPS
+    return steps
 
 
 def _round(form: str, made: list[tuple[str, str]]) -> list[dict[str, Any]]:
     """Calls by their ids, and what came of each, as an agent of that form keeps them."""
-    results = [form_of(form).result(*result) for result in made]
+    results = [form_of(form).result(tool_result(call_id, "read", text)) for call_id, text in made]
     if form == "anthropic":
         return [{"role": "assistant", "content": [
             {"type": "tool_use", "id": call_id, "name": "read", "input": {"path": f"{call_id}.py"}}
