@@ -82,6 +82,17 @@ class BadInputTest(FolderTest):
         self.refused("run", str(self.folder / "none.json"), says=r"none\.json: .*No such file.*; ")
         self.refused("run", str(self.folder), says=r": .*Is a directory.*; name a JSON file")
 
+    def test_a_name_that_no_file_can_have_is_one_of_no_file(self) -> None:
+        """Whatever the version of Python says of it."""
+        name = "n" * 300
+        for arguments, says in ((("resume", name), "there is no such trace; name"),
+                                (("show", f"{name}#2"), "there is no log of sub-agent 2; it has"),
+                                (("show", name), "cannot be read (File name too long); name")):
+            with self.subTest(arguments):
+                status, _, error = called(*arguments)
+                self.assertEqual((2, 1), (status, error.count("\n")))
+                self.assertIn(says, error)
+
     def test_broken_json_is_named_with_line_column_and_field(self) -> None:
         """The place of the fault, and the field in which it stands."""
         path = self.folder / "task.json"

@@ -464,7 +464,7 @@ class Talking(FolderTest):
                            ("/pin never was said", "word for word"), ("/why", "empty text"),
                            (f"/save {self.folder}", "there is a file already"),
                            ("/save /dev/null/x", "cannot be written"),
-                           ("/save " + "n" * 300, "not a name of a file"),
+                           ("/save " + "n" * 300, "cannot be written (File name too long)"),
                            ("/save ~nobody-at-all/x", "not a name of a file"),
                            ("/save a\0b", "not a name of a file (it has a NUL)"),
                            ("/save .", "there is a file already"),

@@ -7,6 +7,7 @@ out: the conversation itself (`conversation.py`).
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -180,14 +181,12 @@ def _target(name: str) -> Path:
     """A path where nothing is yet, nor a folder of a run. Raises `UsageError`."""
     try:
         path = Path(name).expanduser()
-        taken = path.exists() or trace_folder(path).exists()
         if "\0" in name:
             raise ValueError("it has a NUL")
-    except (OSError, RuntimeError, ValueError) as error:  # too long, of nobody's home, a NUL
-        what = getattr(error, "strerror", None) or error
-        raise UsageError(f"not a name of a file ({what})", place="/save", value=name,
+    except (RuntimeError, ValueError) as error:  # of nobody's home, a NUL
+        raise UsageError(f"not a name of a file ({error})", place="/save", value=name,
                          remedy="name another one") from error
-    if taken:
+    if os.path.lexists(path) or os.path.lexists(trace_folder(path)):
         raise UsageError("there is a file already", place=str(path), remedy="name another one")
     return path
 

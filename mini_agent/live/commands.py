@@ -87,7 +87,7 @@ def _resume(options: argparse.Namespace) -> int:
     from ..trace import TraceFile
     from .wiring import Wiring
 
-    if not options.trace.is_file():
+    if not os.path.isfile(options.trace):
         raise UsageError("there is no such trace", place=str(options.trace),
                          remedy="name a .jsonl file that a session has written")
     wiring = Wiring(options, os.environ)

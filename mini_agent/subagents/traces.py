@@ -8,6 +8,7 @@ of that child. The model has `read_child`. What is left out: reading a trace
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -109,12 +110,12 @@ def find_trace(text: str) -> Path:
     """
     above, mark, number = text.rpartition("#")
     if not (mark and Path(above).name and number.isascii() and number.isdecimal()) \
-            or Path(text).exists():
+            or os.path.exists(text):
         return Path(text)
     parent = find_trace(above)
     path = child_trace(trace_folder(parent), int(number))
-    if not path.is_file():
-        known = children_of(parent) if parent.is_file() else []
+    if not os.path.isfile(path):
+        known = children_of(parent) if os.path.isfile(parent) else []
         raise UsageError(f"there is no log of sub-agent {number}", place=above, value=number,
                          remedy="it has " + (", ".join(str(other) for other, _ in known) or "none"))
     return path
