@@ -26,7 +26,7 @@ from .texts import LANGUAGES, Texts, recorded_language
 from .tokens import estimator
 from .trace import FORMAT, Record
 
-_HANDLE = re.compile(r"handle=(\d+)")
+_HANDLE = re.compile(r"handle=(\d{1,9})(?!\d)")
 
 
 class Line(NamedTuple):

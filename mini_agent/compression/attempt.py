@@ -43,7 +43,7 @@ class Attempt(NamedTuple):
 def in_vain(payload: Mapping[str, Any], is_open: bool) -> tuple[Attempt, ...]:
     """The attempt that a `compression_skipped` records; `is_open`: the breaker, after it.
 
-    None if the next time may differ: an interrupt, a full disk. A summariser that
+    Nothing if the next time may differ: an interrupt, a full disk. A summariser that
     failed over the hard limit is asked again until the breaker opens.
     """
     trigger, failed = payload.get("trigger", "threshold"), "failures" in payload
