@@ -20,7 +20,8 @@ class BlockForm:
     """Messages of blocks: results are blocks of the user's message, the system is beside them."""
 
     def pieces(self, given: Given, waiting: Calls, place: str) -> Iterator[Piece]:
-        """Of a user's message each result, and what stands between results."""
+        """One for an assistant message; of a user's message one for each result, and one for
+        whatever stands between two results."""
         role, content = given.get("role"), given.get("content")
         if role == "assistant":
             blocks = dicts_of(content)
@@ -48,54 +49,55 @@ class BlockForm:
         return tool_result(call["id"], call["name"], self.text(part), error_of(block))
 
     def text(self, part: Given) -> str:
-        """That of the content, or of the result that is all of it."""
+        """The text of the content; where the part is a result, that of the result's content."""
         content = part.get("content")
         result = _result_of(part)
         return flat(content if result is None else result.get("content")).text
 
-    def made(self, text: str) -> Given:
-        """A message of one block."""
+    def user_message(self, text: str) -> Given:
+        """A user message of one block."""
         return {"role": "user", "content": parts_of(text)}
 
     def shortened(self, part: Given, text: str) -> Given:
-        """The same result with another text; of a user's message, the text alone."""
+        """A result keeps its other fields; of a user's message all blocks are replaced."""
         result = _result_of(part)
         return {**part, "content": parts_of(text) if result is None else [
             {**result, "content": text}]}
 
-    def both(self, one: Given, other: Given, apart: bool) -> Given | None:
-        """All that one side says in a row is one message."""
+    def joined(self, one: Given, other: Given, apart: bool) -> Given | None:
+        """Messages of the same role in a row become one: the protocol wants roles to alternate."""
         if one["role"] != other["role"]:
             return None
         return {**one, **other, "content": [*parts_of(one["content"]), *parts_of(other["content"])]}
 
     def declaration(self, tool: Given) -> dict[str, Any]:
-        """A server's own tool has no schema, and those of a whole server have its name."""
+        """A tool that the endpoint runs itself has no schema, and perhaps no name: its type, or
+        the name of the MCP server, is taken."""
         name = tool.get("name") or tool.get("mcp_server_name") or tool.get("type")
         return declared({**tool, "name": name}, "input_schema")
 
     def tool(self, declaration: Mapping[str, Any], own: Given) -> Given:
-        """The schema is called another name."""
+        """The protocol calls the parameters `input_schema`."""
         return {**own, "name": declaration["name"], "description": declaration["description"],
                 "input_schema": declaration["parameters"]}
 
     def call(self, made: Given) -> Call:
-        """Its input is an object."""
+        """The arguments are the object under `input`."""
         return received_call(string_of(made.get("id")), string_of(made.get("name")),
                              made.get("input"))
 
     def result(self, result: Message) -> Given:
-        """A block, for the user's message that follows."""
+        """A block, to be put into the next user message."""
         return {"type": "tool_result", "tool_use_id": result["tool_call_id"],
                 "content": result["content"], **({"is_error": True} if "error" in result else {})}
 
     def usage(self, counted: Mapping[str, Any]) -> dict[str, int] | None:
-        """By `input_tokens`, and what of the cache goes with them."""
+        """`input_tokens`, together with those that were read from the cache or written to it."""
         return anthropic.usage(counted)
 
 
 def _result_of(part: Given) -> Given | None:
-    """The block of a part that is a result; it has no other."""
+    """The only block of a part that is a result; None for any other part."""
     content = part.get("content")
     first = dict_of(content[0]) if isinstance(content, list) and content else {}
     return first if first.get("type") == "tool_result" else None

@@ -16,7 +16,7 @@ REASONING = (*openai.REASONING, "reasoning_details")
 
 
 class ChatForm:
-    """Chat completions: a result is a message of its own."""
+    """Chat completions: each result is a message of its own."""
 
     def pieces(self, given: Given, waiting: Calls, place: str) -> Iterator[Piece]:
         """One message of ours for each of the agent's."""
@@ -38,19 +38,20 @@ class ChatForm:
                         "use system, developer, user, assistant or tool")
 
     def text(self, part: Given) -> str:
-        """That of the content."""
+        """The text of the content, be it a string or a list of parts."""
         return flat(part.get("content")).text
 
-    def made(self, text: str) -> Given:
-        """A message."""
+    def user_message(self, text: str) -> Given:
+        """A user message whose content is a string."""
         return {"role": "user", "content": text}
 
     def shortened(self, part: Given, text: str) -> Given:
-        """The same message, its content replaced."""
+        """All other fields stay."""
         return {**part, "content": text}
 
-    def both(self, one: Given, other: Given, apart: bool) -> Given | None:
-        """Two of the user's are one, since many templates refuse two in a row."""
+    def joined(self, one: Given, other: Given, apart: bool) -> Given | None:
+        """Two user messages become one, unless the agent itself has them in a row: the chat
+        templates of many models refuse that."""
         if not apart or not one["role"] == other["role"] == "user":
             return None
         texts = one["content"], other["content"]
@@ -59,26 +60,26 @@ class ChatForm:
         return {**one, **other, "content": [part for text in texts for part in parts_of(text)]}
 
     def declaration(self, tool: Given) -> dict[str, Any]:
-        """The function of a tool; a custom tool has no parameters."""
+        """That of the tool's `function`; a custom tool has no parameters."""
         return declared(_inner(tool) or {"name": tool.get("type")}, "parameters")
 
     def tool(self, declaration: Mapping[str, Any], own: Given) -> Given:
-        """A tool that is a function."""
+        """A tool of the type `function`."""
         return {"type": "function", **own, "function": {**_inner(own), **declaration}}
 
     def call(self, made: Given) -> Call:
-        """The arguments of a function are a text; the input of a custom tool is none of ours."""
+        """The arguments are JSON as a string; the input of a custom tool is text, not JSON."""
         inner = _inner(made)
         return received_call(string_of(made.get("id")), string_of(inner.get("name")),
                              inner.get("arguments", inner.get("input")))
 
     def result(self, result: Message) -> Given:
-        """A message."""
+        """A message of the role `tool`."""
         return {"role": "tool", "tool_call_id": result["tool_call_id"],
                 "content": result["content"]}
 
     def usage(self, counted: Mapping[str, Any]) -> dict[str, int] | None:
-        """By `prompt_tokens`."""
+        """`prompt_tokens` include those that were cached."""
         return openai.usage(counted)
 
 

@@ -20,40 +20,41 @@ from .parts import Calls, Piece
 
 
 class Form(Protocol):
-    """How an agent keeps its messages: as the endpoints of one protocol take them."""
+    """Translates between the messages of one protocol and ours."""
 
     def pieces(self, given: Given, waiting: Calls, place: str) -> Iterator[Piece]:
-        """A message of the agent, taken apart. `waiting` are the calls that have no result yet;
-        those that it answers are taken out. `UsageError` with the place where it is of no known
-        role, or a result of none of them."""
+        """A message of the agent as messages of ours, each with the part that it comes from.
+        `waiting` are the calls without a result; those that it answers are removed from it.
+        `UsageError` with the place for an unknown role, or a result of no waiting call."""
 
     def text(self, part: Given) -> str:
-        """What the part of a piece says, without its calls and its reasoning."""
+        """The text of the part of a piece, without its calls and its reasoning."""
 
-    def made(self, text: str) -> Given:
-        """A text of ours, as the user's."""
+    def user_message(self, text: str) -> Given:
+        """A user message with a text of ours."""
 
     def shortened(self, part: Given, text: str) -> Given:
-        """A result or a user's message with a text in place of its own."""
+        """A copy of a result or a user's message, its content replaced by a text."""
 
-    def both(self, one: Given, other: Given, apart: bool) -> Given | None:
-        """Two neighbours as one message; None where they stay two. `apart`: the agent did not
-        put them side by side."""
+    def joined(self, one: Given, other: Given, apart: bool) -> Given | None:
+        """Two neighbouring messages of a request as one; None where they stay two. `apart`:
+        they are not neighbours in the agent's own list."""
 
     def declaration(self, tool: Given) -> dict[str, Any]:
-        """A tool of the agent in our form."""
+        """The declaration, in our form, of a tool of the agent."""
 
     def tool(self, declaration: Mapping[str, Any], own: Given) -> Given:
-        """A declaration as it is sent, with the other fields of the agent's own tool."""
+        """A declaration of ours in the form of the protocol, with all other fields of the
+        agent's `own` tool."""
 
     def call(self, made: Given) -> Call:
-        """A call of the model."""
+        """A call that the model has made, in our form."""
 
     def result(self, result: Message) -> Given:
-        """A result of ours."""
+        """A result of ours in the form of the protocol."""
 
     def usage(self, counted: Mapping[str, Any]) -> dict[str, int] | None:
-        """What an endpoint has counted, None where it says nothing."""
+        """The tokens in an endpoint's report of usage; None if there are none in it."""
 
 
 def form_of(provider: str) -> Form:

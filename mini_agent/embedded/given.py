@@ -17,7 +17,7 @@ DUMP = "give it as a dict, as model_dump() of a client's object does"
 
 
 def wrong(place: str, what: str, value: object, remedy: str) -> UsageError:
-    """The error for something that cannot be used where it stands."""
+    """The error for an argument, or a part of one, that cannot be used."""
     return UsageError(what, place=place, value=value, remedy=remedy)
 
 
@@ -50,15 +50,15 @@ def checked_message(value: object, place: str) -> Given:
 
 
 def check_window(window: object) -> None:
-    """`UsageError` where it is no number of tokens; None is one that is not known."""
+    """`UsageError` unless it is a whole number of tokens, or None for a window not known."""
     if window is not None and (isinstance(window, bool) or not isinstance(window, int)):
         raise wrong("window", f"no window {window!r}", window,
                     "give a whole number of tokens, or None where it is not known")
 
 
 def checked_system(value: object, provider: str) -> str:
-    """The text of a system that stands beside the messages: a text, or blocks. `UsageError`
-    where it is neither, and in chat completions, where it is a message."""
+    """The text of a system prompt given beside the messages, as a text or as blocks. `UsageError`
+    where it is neither, and in chat completions, where it has to be a message."""
     if value and provider == "openai":
         raise wrong("system", "nothing stands beside the messages in chat completions", value,
                     "make it the first message")
@@ -68,7 +68,7 @@ def checked_system(value: object, provider: str) -> str:
 
 
 def checked_tools(value: object, provider: str) -> list[Given]:
-    """The tools of an agent. `UsageError` where one is no dict, or for another provider."""
+    """The tools of an agent. `UsageError` where one is no dict, or in another provider's form."""
     foreign = {"openai": "input_schema", "anthropic": "function"}[provider]
     for number, tool in enumerate(checked_list(value, "tools")):
         if foreign in checked_dict(tool, f"tools[{number}]"):

@@ -21,11 +21,11 @@ MADE = ("summary", "attached")  # entries of a view that are not the agent's
 
 
 class Intake:
-    """The history of an agent's list, and for each of its messages the agent's own part that it
-    stands for: None for the system that goes beside the list.
+    """Turns what an agent appends to its list into our history.
 
-    `said` is the step of the newest message: answers are of the request before them, others of
-    the next.
+    `parts` has, for each message of the history, the part of the agent's list that it comes
+    from; None for the system text, which stands beside the list. `said` is the step of the
+    newest message: an answer belongs to the request before it, any other to the next one.
     """
 
     def __init__(self, messages: Sequence[Given], form: Form, beside: str) -> None:
@@ -38,8 +38,8 @@ class Intake:
         self._open: Calls = []  # calls without a result
 
     def take_in(self, asked: int, tracer: Tracer) -> None:
-        """Take in what the agent has appended after `asked` requests. `UsageError` for a message
-        that no endpoint would take."""
+        """Take in what the agent has appended since the last time; `asked` requests were made
+        so far. `UsageError` for a message that no endpoint would accept."""
         if self._beside and not self.history:
             self._enter(system(self._beside), None, asked, tracer)
         for at in range(len(self._seen), len(self._given)):
@@ -55,8 +55,8 @@ class Intake:
             self._sizes.append(_size(given))
 
     def check_kept(self, view: Iterable[Entry]) -> None:
-        """`UsageError` where a message of the view is not what it was when it was looked at, in
-        what it says: marks for the cache are no change."""
+        """`UsageError` where the agent has changed what a message of the view says since it was
+        taken in. Other changes, such as marks for the endpoint's cache, are allowed."""
         if len(self._given) < len(self._seen):
             raise _changed(len(self._given), "messages were taken out")
         for entry in view:

@@ -176,8 +176,8 @@ class EmbeddedWindow:
             if message is None:
                 continue
             apart = last is not None and not _side_by_side(last, entry)
-            both = self._form.both(sent[-1], message, apart) if sent else None
-            sent[len(sent) - (both is not None):] = [both or message]
+            joined = self._form.joined(sent[-1], message, apart) if sent else None
+            sent[len(sent) - (joined is not None):] = [joined or message]
             last = entry
         return sent
 
@@ -189,22 +189,22 @@ class EmbeddedWindow:
         return self._form.tool(declaration, own)
 
     def _as_given(self, entry: Entry) -> Given | None:
-        """An entry in the agent's form; None for what stands beside the messages."""
+        """An entry in the agent's form; None for the system text, which is not sent."""
         text = entry.message["content"]
         if entry.how in MADE:
-            return self._form.made(text)
+            return self._form.user_message(text)
         part = self._intake.parts[entry.stands_for[0]]
         return part if entry.how == "verbatim" or part is None else self._form.shortened(part, text)
 
 
 def _side_by_side(one: Entry, other: Entry) -> bool:
-    """Whether both are the agent's, which put one right behind the other."""
+    """Whether the agent put one right behind the other in its own list."""
     return (one.how not in MADE and other.how not in MADE
             and one.stands_for[-1] + 1 == other.stands_for[0])
 
 
 def _language(messages: Iterable[Given], beside: str) -> str:
-    """The language of what the user said first, or of the system if nothing was said."""
+    """The language of the first user message; if there is none, that of the system prompt."""
     for role in ("user", "system", "developer"):
         for given in messages:
             if isinstance(given, Mapping) and given.get("role") == role:
@@ -222,7 +222,7 @@ def _box(policy: Policy, own: Sequence[dict[str, Any]], reading: list[Tool],
 
 
 def _summariser(policy: Policy, model: Model | None, texts: Texts) -> Model:
-    """Who writes summaries. `UsageError` where somebody has to and nobody can."""
+    """The model that writes summaries. `UsageError` if the policy needs one and none is given."""
     if not (model is None or callable(getattr(model, "summarize", None))):
         raise wrong("model", f"not a model but {type(model).__name__}", model,
                     "give one that mini_agent.models.connect makes, or one that can summarize()")
