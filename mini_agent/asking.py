@@ -58,16 +58,16 @@ class Window(Protocol):
 Pay = Callable[[int], None]  # is told a request's tokens before it is sent; may raise
 
 
-def free(_: int) -> None:
-    """Nobody counts."""
+def unlimited(_: int) -> None:
+    """Accept any request: the default, where no budget of tokens is kept."""
 
 
 class Asking:
-    """A model with the tracer, and perhaps the window, through which it is asked. `pay` is told
-    of each request of a window, and can end the run with a `ModelError`."""
+    """Asks a model and records each request. With a `window`, that decides what is sent, and
+    `pay` is told the tokens of each request before; it can end the run with a `ModelError`."""
 
     def __init__(self, model: Model, tracer: Tracer, window: Window | None = None,
-                 texts: Texts = Texts(), pay: Pay = free) -> None:
+                 texts: Texts = Texts(), pay: Pay = unlimited) -> None:
         self.model, self.tracer, self.window, self.texts = model, tracer, window, texts
         self.pay = pay
 
@@ -99,8 +99,8 @@ class Asking:
         return reply
 
     def note_stage(self, reply: Reply, history: Sequence[Message], step: int) -> None:
-        """Note the stage that a reply ends; called when the reply is in the history, so that
-        its calls belong to that stage."""
+        """Tell the window of the stage that a reply ends. The reply has to be in the history
+        by then, so that its calls belong to that stage."""
         if reply.stage and self.window is not None:
             self.window.stage_done(history, reply.stage, step)
 
@@ -121,7 +121,7 @@ class Asking:
         return {"final_messages": self.window.messages, "final_tokens": self.window.tokens}
 
     def note_usage(self, usage: dict[str, int], step: int) -> None:
-        """What the endpoint counted, and how far the prediction was off (`drift`)."""
+        """Record what the endpoint counted, and how far off the prediction was (`drift`)."""
         drift = {}
         if self.window is not None and "prompt_tokens" in usage:
             drift["drift"] = self.window.reported(usage["prompt_tokens"],
@@ -129,7 +129,7 @@ class Asking:
         self.tracer.event("model_usage", step=step, **usage, **drift)
 
     def note_refusal(self, error: PromptTooLongError, step: int) -> None:
-        """A refusal that names the size of the request has counted it; it costs nothing."""
+        """Record the size of a refused request, if the refusal names it. It is not paid for."""
         if self.window is not None and error.tokens:
             self.tracer.event("model_usage", step=step, refused_tokens=error.tokens,
                               drift=self.window.reported(error.tokens))

@@ -45,7 +45,7 @@ def audit(lines: Sequence[Line], goes_on: bool = False) -> Iterator[Finding]:
         yield Finding(1, "trace", "there is no record in it")
         return
     yield from _head(lines[0])
-    yield from _Fold([line.record for line in lines]).findings(lines)
+    yield from _Audit([line.record for line in lines]).findings(lines)
     ended = lines[-1].record.get("event") == "run_end"
     if not ended and not goes_on:
         yield Finding(lines[-1].number, "trace", "the run has no end: it was killed or goes on")
@@ -64,7 +64,7 @@ def _head(first: Line) -> Iterator[Finding]:
         yield Finding(number, "trace", f"no language {language!r}")
 
 
-class _Fold:
+class _Audit:
     """The state that the records make, and what does not fit it."""
 
     def __init__(self, records: Sequence[Record]) -> None:
@@ -224,7 +224,7 @@ class _Fold:
         if "final_tokens" in payload and self._declared is not None:
             yield from _differing(payload, final_tokens=view.tokens + self._declared)
 
-    CHECKS: ClassVar[Mapping[str, Callable[[_Fold, dict[str, Any]], Iterable[Fault]]]] = {
+    CHECKS: ClassVar[Mapping[str, Callable[[_Audit, dict[str, Any]], Iterable[Fault]]]] = {
         "tool_result": _on_tool_result, "model_call": _on_model_call, "run_end": _on_run_end,
         "model_usage": _on_model_usage, "settings": _on_settings, "resume": _on_settings,
         "subagent_start": _on_subagent_start, "subagent_end": _on_subagent_end}

@@ -26,8 +26,7 @@ BETWEEN = 2  # blanks between two cells
 
 
 def columns_of(stream: TextIO, plain: bool = False) -> int | None:
-    """The columns of a terminal; None for a file or a pipe, and where `plain` asks for the
-    same."""
+    """The columns of a terminal; None for a file or a pipe, and wherever `plain` is set."""
     return terminal_columns() if stream.isatty() and not plain else None
 
 
@@ -45,7 +44,7 @@ def width(text: str) -> int:
 
 
 def is_wide(letter: str) -> bool:
-    """Whether it takes two columns; a line may be broken beside it."""
+    """Whether a character takes two columns; a line may be broken before and after it."""
     return unicodedata.east_asian_width(letter) in "WF"
 
 
@@ -60,26 +59,28 @@ def unbroken(part: str) -> list[str]:
 
 
 def number_of(count: object, noun: str, form: str = "", many: str = "") -> str:
-    """A count with its noun: `1 step`, `2 steps`; `form` of the number, say `,`. `many` is the
-    plural, where it has more than an `s` after it."""
+    """A count with its noun: `1 step`, `2 steps`. `form` is the format of the number, say `,`;
+    `many` is the plural, where it is not just the noun with an `s`."""
     return f"{count:{form}} {noun if count == 1 else many or noun + 's'}"
 
 
 def fitted(text: str, columns: int) -> str:
     """One line in at most `columns`; where it is cut, it ends in `...`."""
     text = text[:len(text) - len(text.lstrip(" "))] + " ".join(text.split())
-    return text if _begun(text, columns) == text else _begun(text, columns - 3).rstrip() + "..."
+    if _start_of(text, columns) == text:
+        return text
+    return _start_of(text, columns - 3).rstrip() + "..."
 
 
 def name_to_fit(name: str, columns: int) -> str:
     """A name in at most `columns`; of a longer path the end, which tells it apart."""
     if "/" not in name or width(name) <= columns:
         return fitted(name, columns)
-    return "..." + _begun(name[::-1], columns - 3)[::-1]
+    return "..." + _start_of(name[::-1], columns - 3)[::-1]
 
 
-def _begun(text: str, columns: int) -> str:
-    """As much of the beginning of a line as takes at most `columns`."""
+def _start_of(text: str, columns: int) -> str:
+    """The longest beginning of a line that takes at most `columns`."""
     if text.isascii():
         return text[:max(0, columns)]
     for at, letter in enumerate(text):
@@ -111,8 +112,8 @@ def hung(text: str, columns: int | None, indent: int = 4) -> Iterator[str]:
 
 
 def write_rows(rows: Iterable[str], stream: TextIO, indent: int = 4, plain: bool = False) -> None:
-    """Each row on a line of its own, without control characters; on a terminal `hung`, if not
-    `plain`."""
+    """Write each row as a line, without control characters. On a terminal long rows are broken
+    by `hung`, unless `plain`."""
     columns = columns_of(stream, plain)
     for row in rows:
         stream.writelines(f"{line}\n" for line in hung(escaped(row), columns, indent))
@@ -122,9 +123,9 @@ def write_rows(rows: Iterable[str], stream: TextIO, indent: int = 4, plain: bool
 class Table:
     """Rows of cells under a head: the first and the last from the left, the others from the right.
 
-    A block has a title, which stands in place of the first head, and rows. `weights` has
-    the names of the head, the weightiest first: those that have no room on a terminal are
-    `left_out`, from the end on, in all blocks alike.
+    A block has rows and a title, which stands in place of the first name of the head.
+    `weights` has the names of the head, the most important first: where a terminal has no
+    room for all columns, the last ones of these are `left_out`, in all blocks alike.
     """
 
     head: Sequence[str]

@@ -18,7 +18,7 @@ from pathlib import Path
 
 DEEPEST = 100      # folders in one another that are looked into
 LARGEST = 1 << 30  # bytes of a file that is read whole; a larger one, or one without end, is not
-CHUNK = 1 << 20
+CHUNK = 1 << 20    # bytes read at a time, where the size is not known before
 NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -41,11 +41,11 @@ def read_file(path: str | Path, most: int = LARGEST) -> bytes:
 
 @contextmanager
 def readable_again(path: str) -> Iterator[str]:
-    """A path for what is read more than once: of a pipe (`show <(gunzip -c t.jsonl.gz)`) that
-    of a copy, which is gone behind this. Raises `OSError`."""
+    """A path that can be read more than once. A pipe (`show <(gunzip -c t.jsonl.gz)`) is copied
+    to a temporary file, which is removed at the end. Raises `OSError`."""
     try:
         once = stat.S_ISFIFO(os.stat(path).st_mode)
-    except (OSError, ValueError):  # whoever reads it says what is wrong
+    except (OSError, ValueError):  # the error is reported by whoever reads the path
         once = False
     if not once:
         yield path
@@ -102,7 +102,7 @@ def entries(root: Path, below: str) -> list[tuple[str, os.stat_result]]:
 
 
 def _status(name: str, folder: int) -> os.stat_result | None:
-    """Of a name in a folder; None where it is gone since the folder was read."""
+    """The status of a name in a folder; None if it was removed since the folder was read."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -136,14 +136,14 @@ def make_private(folder: Path) -> Path:
 
     Raises `OSError`, also for a link: in a stranger's folder it may lead anywhere.
     """
-    no_link(folder)
+    refuse_link(folder)
     make_folder(folder, private=True)
     os.chmod(folder, 0o700)
     return folder
 
 
-def no_link(path: Path) -> None:
-    """Raises `OSError` for a link."""
+def refuse_link(path: Path) -> None:
+    """Raise `OSError` if the path is a symbolic link."""
     if path.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
 
@@ -152,8 +152,8 @@ def replace_file(name: str, data: bytes, *, mode: int | None = None, new: int = 
                  folder: int | None = None) -> None:
     """Put `data` in the place of the file `name`, which may not be there yet.
 
-    `mode` are its permission bits; None: `new` less the umask. `folder` is the descriptor
-    that `name` is relative to. Raises `OSError`; then the old file is there as it was.
+    It gets the permission bits `mode`, or, where that is None, `new` less the umask. `folder`
+    is the descriptor that `name` is relative to. If it raises `OSError`, the old file is intact.
     """
     spare = os.path.join(os.path.dirname(name), f".{os.urandom(8).hex()}.tmp")
     descriptor = os.open(spare, _CREATE, new if mode is None else mode, dir_fd=folder)

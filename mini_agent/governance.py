@@ -13,7 +13,7 @@ from typing import Any
 
 from .compression.budget import FULL_WINDOW, MOST, Budget
 from .compression.policies import (
-    Policy, budget_of, differing, find_policy, from_data, own_policy, with_settings)
+    Policy, budget_of, differing, find_policy, from_data, catalogue_policy, with_settings)
 from .errors import UsageError
 from .models.base import ANSWER_SHARE, longest_answer
 from .tasks import Task
@@ -41,7 +41,7 @@ def govern(task: Task, policy: str = "", window: int | None = None) -> Governanc
     None where nothing asks for a window. Raises `UsageError` for a wrong setting, in the
     script of a sub-agent too.
     """
-    check_scripts(task)
+    check_child_scripts(task)
     limit = window or task.threshold or task.window
     own = task.policy or ("published" if limit else "")
     name = policy or own
@@ -64,17 +64,17 @@ def govern(task: Task, policy: str = "", window: int | None = None) -> Governanc
     return governed_by(chosen, limit, find_policy(own or name).estimator)
 
 
-def check_scripts(task: Task) -> None:
-    """Raises `UsageError` for a policy or setting that a sub-agent of a task file could not
-    begin with: the run would go on without it, and end as if all was well."""
+def check_child_scripts(task: Task) -> None:
+    """Raise `UsageError` for a wrong policy or setting in the script of a sub-agent. Found only
+    when that sub-agent starts, it would be one failed call in a run that ends as usual."""
     for number, reply in enumerate(task.replies):
         for key, script in reply.get("children", {}).items():
-            govern(Task(task.name, "", "", script["replies"], **governing(script),
+            govern(Task(task.name, "", "", script["replies"], **governance_fields(script),
                         place=f"{task.place}: replies[{number}].children.{key}"))
 
 
-def governing(script: Mapping[str, Any]) -> dict[str, Any]:
-    """What the script of a sub-agent says of what governs it, {} where that is its parent's."""
+def governance_fields(script: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a sub-agent's script that say what governs it; {}: what governs its parent."""
     return {key: script[key] for key in ("policy", "threshold", "window", "compression")
             if key in script}
 
@@ -109,6 +109,6 @@ def recorded(start: Mapping[str, Any], place: str) -> Governance:
     if window is not None and not (type(window) is int and 0 < window <= MOST):
         raise UsageError(f"no window {window!r}", place=place, value=window,
                          remedy="a window is a number of tokens")
-    policy = own_policy(name) if data is None else from_data(data, place)
+    policy = catalogue_policy(name) if data is None else from_data(data, place)
     return governed_by(with_settings(policy, settings, place), window,
                        start.get("estimator", "runs"))

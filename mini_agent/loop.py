@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .asking import Asking, Pay, Window, free
+from .asking import Asking, Pay, Window, unlimited
 from .errors import ContextOverflowError, ModelError, ToolError, TraceError
 from .messages import Call, Message, assistant, open_calls, system, user
 from .models.base import Model
@@ -20,7 +20,7 @@ from .texts import Texts
 from .tools.base import Tools
 from .trace import Tracer
 
-DONE, MAX_STEPS = "final_answer", 200
+ANSWERED, MAX_STEPS = "final_answer", 200
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class Outcome:
     @property
     def done(self) -> bool:
         """Whether the model has answered."""
-        return self.reason == DONE
+        return self.reason == ANSWERED
 
 
 class Agent:
-    """One session. Others may read its `history`; `incoming` gives what the user has said since."""
+    """One session. Others may read its `history`; `incoming()` gives what the user has typed."""
 
     def __init__(self, model: Model, tools: Tools, tracer: Tracer, *,
-                 window: Window | None = None, pay: Pay = free, texts: Texts = Texts(),
+                 window: Window | None = None, pay: Pay = unlimited, texts: Texts = Texts(),
                  max_steps: int = MAX_STEPS, history: list[Message] | None = None,
                  incoming: Callable[[], Iterable[str]] = tuple) -> None:
         self.tools, self.tracer, self.texts, self.max_steps = tools, tracer, texts, max_steps
@@ -75,7 +75,7 @@ class Agent:
             self.say(assistant(reply.content, reply.tool_calls, reply.opaque))
             self.asking.note_stage(reply, self.history, self.step)
             if not reply.tool_calls:
-                return Outcome("answer_cut" if reply.cut else DONE, reply.content, reply.cut)
+                return Outcome("answer_cut" if reply.cut else ANSWERED, reply.content, reply.cut)
             for batch in self.tools.batches(reply.tool_calls):
                 self._run_batch(batch)
             self.step += 1

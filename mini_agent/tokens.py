@@ -53,10 +53,11 @@ class Estimator(Protocol):
 
     @property
     def parts(self) -> int:
-        """How many parts make a token."""
+        """How many units of `weigh` make one token: 1000 where it weighs in thousandths."""
 
     def weigh(self, text: str, /) -> int:
-        """What a text weighs, in parts of a token; see `weight_by_lines`."""
+        """The size of a text in units smaller than a token, so that sizes can be added up
+        before they are rounded."""
 
     def text(self, text: str, /) -> int:
         """Tokens of a bare text: its weight, rounded up."""
@@ -72,13 +73,13 @@ class Estimator(Protocol):
 
 
 def weight_by_lines(estimate: Estimator, text: str) -> int:
-    """`estimate.weigh(text)`, for an estimator that knows many of its lines: a line break ends
-    every run, so that lines, and the breaks between them, can be weighed one by one."""
+    """`estimate.weigh(text)`, computed line by line. The sum is the same, since no run goes
+    across a line break, and an estimator with a cache (`lab/recording.py`) knows most lines."""
     return sum(map(estimate.weigh, _BREAKS.split(text)))
 
 
 def by_lines(estimate: Estimator, text: str) -> int:
-    """`estimate.text(text)`, for such an estimator."""
+    """`estimate.text(text)`, computed line by line like `weight_by_lines`."""
     return -(-weight_by_lines(estimate, text) // estimate.parts)
 
 
@@ -113,10 +114,9 @@ def _by_published_formula(text: str) -> int:
 class _TextEstimator:
     """An estimator by a way to count text.
 
-    `weigh` counts in parts of a token, of which `parts` are one. `json` weighs a value as
-    JSON where that is less work than writing it. `whole` is False for the published
-    formula: it counts only the name of a call, and neither opaque reasoning nor
-    declarations.
+    `weigh` measures a text in units of which `parts` make one token. `json` weighs the JSON
+    of a value without writing it, where that is possible. `whole` is False for the published
+    formula: of a call it counts only the name, and neither opaque reasoning nor declarations.
     """
 
     name: str

@@ -67,14 +67,14 @@ def stands_at(word: str, text: str, at: int) -> bool:
 
 
 def names(stretch: str) -> tuple[str, ...]:
-    """The `pieces` of a short text without blanks that are `words`, and no general knowledge."""
+    """The `words` of a short text without blanks, each once, less those in `GENERAL`."""
     return tuple(piece for piece in pieces(stretch) if _tells(piece) and piece not in GENERAL)
 
 
 def pieces(text: str) -> set[str]:
-    """All that `words` would give for a text, and plain words and numbers besides.
+    """Everything that `words` would find in a text, and also plain words and short numbers.
 
-    Faster than `words`, for the question which known words a text has.
+    Faster than `words`; enough to look up which of some known words a text has.
     """
     found = set(WORD.findall(text))
     return found if text.isascii() else {

@@ -20,7 +20,7 @@ from typing import Any
 from mini_agent.assembly import Grant, Setup
 from mini_agent.compression.policies import find_policy
 from mini_agent.governance import governed_by
-from mini_agent.loop import DONE, Outcome
+from mini_agent.loop import ANSWERED, Outcome
 from mini_agent.messages import Message, call
 from mini_agent.models.base import Reply
 from mini_agent.session import Session, begin, resume
@@ -131,7 +131,7 @@ def answers(record: Record) -> bool:
 
 def go_on(session: Session) -> Outcome:
     """All turns that are left, to the end."""
-    outcome = Outcome(DONE)
+    outcome = Outcome(ANSWERED)
     if session.due:
         outcome = session.turn()
     said = sum(message["role"] == "user" for message in session.agent.history)

@@ -194,19 +194,19 @@ class Trigger(unittest.TestCase):
         skips = Skips()
         skips.remember("rolling_summary", "no_gain", 1_000)
         skips.changed("clip", 900, in_place=True)
-        self.assertFalse(skips.holds("rolling_summary", 900))
+        self.assertFalse(skips.was_in_vain("rolling_summary", 900))
         skips.remember("rolling_summary", "no_gain", 1_000)
         skips.asked()
         skips.changed("clip", 900, in_place=True)
         self.assertTrue(skips.is_news("rolling_summary", "no_gain", 1_000))
         self.assertEqual([True, False],
-                         [skips.holds("rolling_summary", size) for size in (1_049, 1_050)])
+                         [skips.was_in_vain("rolling_summary", size) for size in (1_049, 1_050)])
         skips.changed("sliding_window", 500, in_place=False)
         self.assertEqual([True, False],
-                         [skips.holds("rolling_summary", size) for size in (524, 525)])
-        self.assertFalse(skips.holds("full_summary", 400))
+                         [skips.was_in_vain("rolling_summary", size) for size in (524, 525)])
+        self.assertFalse(skips.was_in_vain("full_summary", 400))
         skips.changed("rolling_summary", 400, in_place=False)
-        self.assertFalse(skips.holds("rolling_summary", 400))
+        self.assertFalse(skips.was_in_vain("rolling_summary", 400))
 
     def test_the_end_of_a_stage_is_a_trigger_where_the_policy_says_so(self) -> None:
         """Far below the trigger each rung is asked once, with the stages so far."""

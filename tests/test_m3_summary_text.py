@@ -17,7 +17,7 @@ from mini_agent.compression.state import WindowState
 from mini_agent.compression.store import MemoryStore
 from mini_agent.compression.summariser import Summariser
 from mini_agent.compression.summary_text import SummaryText
-from mini_agent.compression.verify import FINDERS, Support, lacking
+from mini_agent.compression.verify import FINDERS, Support, unsupported
 from mini_agent.compression.window import ContextWindow
 from mini_agent.forms import FORMS, own_lines
 from mini_agent.governance import governed_by
@@ -94,7 +94,7 @@ class SummaryTextTest(unittest.TestCase):
                 with self.subTest(language=language, form=form):
                     made = Summariser(ScriptedModel([], (), texts), history, texts)
                     names = made.gather(range(len(history)), form).doubtful(history, "")
-                    self.assertEqual([], Support().missing(names, history, range(len(history))))
+                    self.assertEqual([], Support().unsupported(names, history, range(len(history))))
         own = own_lines(Texts("zh"))
         summary = SummaryText.of(
             "## 关键决定\n- 从未提到过\n### 关键决定\n## 另外一个标题", own)
@@ -174,10 +174,10 @@ class InterruptTest(unittest.TestCase):
             support = Support()
             broken.armed = True
             with self.assertRaises(KeyboardInterrupt):
-                support.missing(["12", "4711"], broken, range(len(history)))
+                support.unsupported(["12", "4711"], broken, range(len(history)))
             broken.armed = False
-            self.assertEqual(Support().missing(["3", "41", "4711"], history, range(9)),
-                             support.missing(["3", "41", "4711"], broken, range(9)))
+            self.assertEqual(Support().unsupported(["3", "41", "4711"], history, range(9)),
+                             support.unsupported(["3", "41", "4711"], broken, range(9)))
 
     def test_a_text_and_parts_that_were_interrupted_equal_new_ones(self) -> None:
         """Also where the next one is the same that broke off."""
@@ -287,9 +287,10 @@ class KnownTest(unittest.TestCase):
             for _ in range(30):
                 covered = sorted(rng.sample(range(len(history)), rng.randint(0, len(history))))
                 originals = [history[at] for at in covered]
-                found = support.missing(names, history, covered)
-                self.assertEqual(Support().missing(names, originals, range(len(originals))), found)
-                self.assertEqual(found, lacking(names, originals))
+                found = support.unsupported(names, history, covered)
+                alone = Support().unsupported(names, originals, range(len(originals)))
+                self.assertEqual(alone, found)
+                self.assertEqual(found, unsupported(names, originals))
                 chars = rng.randrange(3_000)
                 self.assertEqual(Support().longer(chars, originals, range(len(originals))),
                                  support.longer(chars, history, covered))

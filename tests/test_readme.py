@@ -480,7 +480,7 @@ class HouseTest(unittest.TestCase):
     def test_each_handler_of_records_is_of_an_event_that_there_is(self) -> None:
         """A mistyped name would never be met, and one that is in no table never called."""
         for room, table in ((Narrator, Narrator.HANDLERS), (WindowState, WindowState.HANDLERS),
-                            (audit._Fold, audit._Fold.CHECKS)):
+                            (audit._Audit, audit._Audit.CHECKS)):
             with self.subTest(room):
                 self.assertLessEqual(set(table), set(EVENTS))
                 self.assertEqual({handler for name, handler in vars(room).items()

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from ..actions import file_accesses
 from ..errors import UsageError
 from ..messages import Message, user
+from ..texts import Texts
 from ..words import rows_of
 from .card import MAX_OPEN, card_lines
 from .chronicle import File, Place, backwards, newest, order
@@ -74,7 +75,7 @@ def attachments(kinds: Sequence[str], view: View, scene: Scene, covered: Sequenc
     return found
 
 
-def is_card(entry: Entry, texts: Callable[..., str]) -> bool:
+def is_card(entry: Entry, texts: Texts) -> bool:
     """Whether an entry is the state card. Only the harness makes attached entries."""
     return entry.how == "attached" and entry.message["content"].startswith(texts("card_title"))
 
@@ -84,7 +85,7 @@ def _entry(scene: Scene, text: str) -> Entry:
 
 
 def _card(source: _Source, room: int) -> Iterator[Attachment]:
-    """The state card, with half of its points, and so on, where there is less room."""
+    """The state card; where it does not fit, one with half as many points, and so on."""
     scene, most = source.scene, MAX_OPEN
     while most:
         text = "\n".join([scene.texts("card_title"), *card_lines(scene, most)])
@@ -145,8 +146,8 @@ def _files(source: _Source, room: int) -> Iterator[Attachment]:
 
 
 def _last_whole(scene: Scene, file: File, covered: Sequence[int]) -> Iterator[tuple[Place, str]]:
-    """Where a file was last read, or written whole, and what was in it, if anywhere; an
-    edit does not show the whole."""
+    """The last call that shows the whole of a file, read or written, and its text, if there
+    is one. An edit shows only a part, so it does not count."""
     read = newest(file.read, covered)
     for place in backwards(file.changed, covered):
         if read is not None and order(place) < order(read):

@@ -29,10 +29,11 @@ _FREE_MIN = re.compile(r"-\s*min\(\s*(\d{1,12})\s*,\s*max_output\s*\)")
 
 @dataclass(frozen=True)
 class Budget:
-    """All in tokens. `window` None means that nothing is ever too much.
+    """All in tokens. With `window` None there is no limit.
 
-    `by_hand` is the target of a compression that a person asks for.
-    `recipe` are the arguments of `make_budget`, to make it again for another window.
+    `by_hand` is the target of a compression that a person asks for. `scale`: whether absolute
+    numbers scale with the window. `recipe` are the arguments of `make_budget`, from which the
+    budget is made again for another window.
     """
 
     window: int | None
@@ -86,30 +87,30 @@ def make_budget(window: int | None, *, trigger: str | int | None = None,
         raise UsageError(f"a reserve of {reserve} of {number_of(FULL_WINDOW, 'token')} "
                          "leaves nothing",
                          place="reserve", value=reserve, remedy="reserve less")
-    share = Budget(window, scale=scale).scaled
-    hard = window - share(reserve)
-    soft = hard - share(margin)
+    scaled = Budget(window, scale=scale).scaled
+    hard = window - scaled(reserve)
+    soft = hard - scaled(margin)
     if trigger is not None:
         soft = min(hard, tokens_at(trigger, window, max_output, scale))
     goal = soft if target is None else min(soft, tokens_at(target, window, max_output, scale))
-    by_hand = max(soft, hard - share(HAND_MARGIN)) if margin else soft
+    by_hand = max(soft, hard - scaled(HAND_MARGIN)) if margin else soft
     return Budget(window, soft, hard, goal, by_hand, scale, recipe)
 
 
 def tokens_at(trigger: str | int, window: int, max_output: int | None = None,
               scale: bool = True) -> int:
     """The tokens of a trigger: number, "80%", "-16384", "-min(20000,max_output)"."""
-    share = Budget(window, scale=scale).scaled
+    scaled = Budget(window, scale=scale).scaled
     if type(trigger) is int and 0 <= trigger <= MOST:
-        return share(trigger)
+        return scaled(trigger)
     if not isinstance(trigger, str):  # a file may say 0.8, or -16384 without the quotes
         raise _no_trigger(trigger)
     if match := _SHARE.fullmatch(trigger):
         return int(window * float(match[1]) / 100)
     if match := _FREE.fullmatch(trigger):
-        return window - share(int(match[1]))
+        return window - scaled(int(match[1]))
     if match := _FREE_MIN.fullmatch(trigger):
-        free = share(int(match[1]))
+        free = scaled(int(match[1]))
         return window - (free if max_output is None else min(free, max_output))
     raise _no_trigger(trigger)
 

@@ -162,7 +162,7 @@ def _unsupported(how: Fold, scene: Scene, written: SummaryText,
     not allowed."""
     asked_for = [focus_message(scene.focus, scene.texts)] if scene.focus else []
     names = written.doubtful(scene.history, heading("users", scene.texts))
-    found = scene.support.missing(names, scene.history, covered, asked_for)
+    found = scene.support.unsupported(names, scene.history, covered, asked_for)
     if found and how.refuse_unsupported:
         raise SummaryRefused(f"the summary names what nothing supports: {', '.join(found[:5])}",
                              place=how.strategy, value=found,

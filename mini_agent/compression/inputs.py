@@ -50,16 +50,16 @@ class InputBudget:
         return None
 
 
-def lean(rungs: Iterable[Any]) -> InputBudget | None:
-    """The input budget on the ladder of a policy, None where there is none."""
+def input_budget_of(rungs: Iterable[Any]) -> InputBudget | None:
+    """The input budget among the rungs of a ladder, None where there is none."""
     return next((rung.strategy for rung in rungs if isinstance(rung.strategy, InputBudget)), None)
 
 
 class Inputs:
     """The declarations of an agent, and in which form each is sent.
 
-    The forms are state of the session: {name: "short" or "out"} of those that are not
-    sent whole, in its `settings` under "inputs".
+    The forms are state of the session and stand in its `settings` under "inputs": a dict
+    from the name of each tool that is not sent whole to "short" or "out".
     """
 
     def __init__(self, declarations: Sequence[Declaration], estimate: Estimator, texts: Texts,

@@ -85,7 +85,7 @@ class Ladder:
         if descent.trigger == "stage" and any(
                 attempt.trigger == "threshold" for attempt in self.state.taken):
             return  # the descent after this one had begun
-        so_far = self._begun(descent)
+        so_far = self._so_far(descent)
         again = True
         while again:
             rungs = list(enumerate(self._rungs()))[so_far.next:]
@@ -93,7 +93,7 @@ class Ladder:
             so_far.next = 0
             for number, rung in rungs:
                 if self._is_on(number, rung, descent, so_far):
-                    again |= self._asked(number, rung, descent, so_far)
+                    again |= self._try_rung(number, rung, descent, so_far)
 
     def _is_on(self, number: int, rung: Rung, descent: Descent, so_far: Progress) -> bool:
         """Whether it is a rung's turn, and there is something new to show it."""
@@ -105,7 +105,7 @@ class Ladder:
         return (now > goal and max(now, so_far.level) > over
                 and so_far.in_vain.get(number) is not self.state.view)
 
-    def _asked(self, number: int, rung: Rung, descent: Descent, so_far: Progress) -> bool:
+    def _try_rung(self, number: int, rung: Rung, descent: Descent, so_far: Progress) -> bool:
         """Ask a rung. Returns whether to go on: it gained, or may be asked again."""
         tokens, failures = self.tokens, self.state.breaker.failures
         if rung.strategy.name in self._twins:
@@ -118,7 +118,7 @@ class Ladder:
         so_far.in_vain[number] = self.state.view
         return False
 
-    def _begun(self, descent: Descent) -> Progress:
+    def _so_far(self, descent: Descent) -> Progress:
         """Where to take up a descent that a killed process had begun; usually at its start."""
         so_far = Progress()
         if self.state.taken and descent.trigger in TAKEN_UP:
@@ -177,7 +177,7 @@ class Ladder:
     def _may_ask(self, name: str, descent: Descent) -> bool:
         """Whether to ask a model: not in vain again and again (a stage that has just ended is
         new to it), and not while the breaker is open."""
-        held = descent.trigger != "stage" and self.state.skips.holds(name, self.tokens)
+        held = descent.trigger != "stage" and self.state.skips.was_in_vain(name, self.tokens)
         return not (held or self.state.breaker.open)
 
     def _may_ask_again(self, descent: Descent, failures: int) -> bool:

@@ -107,10 +107,10 @@ def find_policy(name: str, place: str = "policy") -> Policy:
 
     `UsageError` with close names if there is none, or with the place in the file.
     """
-    return read_policy(Path(name)) if name.endswith(".json") else own_policy(name, place)
+    return read_policy(Path(name)) if name.endswith(".json") else catalogue_policy(name, place)
 
 
-def own_policy(name: str, place: str = "policy") -> Policy:
+def catalogue_policy(name: str, place: str = "policy") -> Policy:
     """The policy of this name in the catalogue. `UsageError` with close names if there is none."""
     for data in POLICIES:
         if data["name"] == name:
@@ -200,14 +200,14 @@ def with_settings(policy: Policy, settings: Mapping[str, Any], place: str) -> Po
     return policy
 
 
-def plain(policy: Policy) -> Policy:
-    """The policy as the catalogue or its file has it, without what was set for a session."""
-    return own_policy(policy.name) if policy.data is None else from_data(policy.data, "file")
+def unmodified(policy: Policy) -> Policy:
+    """The policy as it stands in the catalogue or its file, without the settings of a session."""
+    return catalogue_policy(policy.name) if policy.data is None else from_data(policy.data, "file")
 
 
 def differing(policy: Policy) -> dict[str, Any]:
     """The settings in which a policy differs from the one of its name, for `run_start`."""
-    made = plain(policy)
+    made = unmodified(policy)
     changed: dict[str, Any] = {} if policy.data is None else {"file": policy.data}
     changed |= {field.name: getattr(policy, field.name) for field in dataclasses.fields(policy)
                 if field.name not in ("ladder", "data", "source")

@@ -31,26 +31,27 @@ class Skips:
         last = self.seen.get((name, reason))
         return last is None or tokens >= last * NEWS_GROWTH
 
-    def holds(self, name: str, tokens: int) -> bool:
-        """Whether this strategy came to nothing lately, at about this size."""
+    def was_in_vain(self, name: str, tokens: int) -> bool:
+        """Whether this strategy lately came to nothing with a request of about this size."""
         sizes = [last for (who, _), last in self.seen.items() if who == name]
         return any(tokens < last * NEWS_GROWTH for last in (*sizes, self.vain.get(name, 0)))
 
     def remember(self, name: str, reason: str, tokens: int) -> None:
-        """It was recorded at a request of `tokens`."""
+        """An outcome of this strategy was recorded, with a request of `tokens`."""
         self.seen[name, reason] = tokens
         self.last = name, tokens
 
     def asked(self) -> None:
-        """A model had been asked for what was recorded last."""
+        """A model was asked for the outcome that was recorded last."""
         name, tokens = self.last
         self.vain[name] = tokens
 
     def changed(self, name: str, tokens: int, in_place: bool) -> None:
-        """This strategy has brought the request to `tokens`: what costs nothing is open again.
+        """A change of this strategy has brought the request to `tokens`.
 
-        One that asked a model waits for growth all the same: beyond the size at which it was
-        asked, or, unless the same entries are only shorter now, beyond the new one.
+        Strategies that ask no model may be tried again at once. One that asked a model in vain
+        waits until the request is 5 % larger than when it was asked; if the change did more
+        than shorten entries (not `in_place`), until it is 5 % larger than now.
         """
         self.seen.clear()
         self.vain.pop(name, None)

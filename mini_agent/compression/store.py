@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..disk import make_private, no_link, replace_file
+from ..disk import make_private, refuse_link, replace_file
 from ..errors import StrategyError
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class FolderStore:
     def _make_file(self) -> None:
         """Make the file of the store, for its owner alone; what lay there before goes first."""
         make_private(self._folder)
-        no_link(self._file)
+        refuse_link(self._file)
         if not self._begun:
             self._file.unlink(missing_ok=True)
             self._begun = True

@@ -17,7 +17,7 @@ from operator import eq
 
 from ..messages import Message
 from .sections import SectionLines, parse, render
-from .verify import FINDERS, lacking
+from .verify import FINDERS, unsupported
 
 Names = list[list[str]]  # for each of `verify.FINDERS` the names that it finds
 _NO_NAMES: Names = [[] for _ in FINDERS]
@@ -129,7 +129,7 @@ class SummaryText:
             text = "\n".join(line for line in self._sections[head].lines[lines.start:lines.stop]
                              if line not in self._own)
             names[head] = [list(finder(text)) for finder in FINDERS]
-        missing = set(lacking(chain.from_iterable(chain.from_iterable(names.values())),
+        missing = set(unsupported(chain.from_iterable(chain.from_iterable(names.values())),
                               [history[index] for index in part.indexes]))
         return {head: [[name for name in each if name in missing] for each in found]
                 for head, found in names.items()

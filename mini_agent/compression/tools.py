@@ -112,10 +112,10 @@ class ReadResult:
                           total=total, unit=self.texts(f"unit_{unit}"), rest=rest)
 
 
-def part_with(text: str, history: Sequence[Message], handle: int) -> dict[str, Any]:
-    """With which arguments besides the handle `read_result` gives `text` back in its first
-    answer, however small the window: {} where the message begins with it, its line, or for a
-    long line its character. A text of a call may stand there as JSON has it."""
+def reading_arguments(text: str, history: Sequence[Message], handle: int) -> dict[str, Any]:
+    """The arguments, besides the handle, with which the first answer of `read_result` contains
+    `text`, however small the window: none where the message begins with it, else the line
+    to start at, or in a long line the character. In a call `text` may stand escaped, as JSON."""
     said = all_said(history[handle])
     sought = text if text in said else json.dumps(text, ensure_ascii=False)[1:-1]
     read, at = ReadResult(history, Texts(), LEAST_CHARS), said.find(sought)

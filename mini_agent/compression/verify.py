@@ -53,7 +53,7 @@ def is_call(text: str) -> bool:
 FINDERS = (words, numbers, quoted)  # what a text names: paths and identifiers, numbers, quotes
 
 
-def lacking(names: Iterable[str], messages: Sequence[Message]) -> list[str]:
+def unsupported(names: Iterable[str], messages: Sequence[Message]) -> list[str]:
     """The names that these few messages do not support, each once, in order."""
     sizes = {size for message in messages for size in _sizes(message)}
     source = "\n".join(part for message in messages for part in _parts(message))
@@ -90,7 +90,7 @@ class Support:
                 return False
         return True
 
-    def missing(self, names: Iterable[str], history: Sequence[Message], covered: Sequence[int],
+    def unsupported(self, names: Iterable[str], history: Sequence[Message], covered: Sequence[int],
                 more: Sequence[Message] = ()) -> list[str]:
         """The names that neither the `covered` messages (rising) nor `more` support.
 

@@ -17,7 +17,7 @@ from ..errors import PromptTooLongError, UsageError
 from ..messages import Message
 from .budget import Budget
 from .descent import Descent
-from .inputs import Inputs, lean
+from .inputs import Inputs, input_budget_of
 from .ladder import Ladder
 from .laws import Protection
 from .overflow import immovable, least, overflow_error
@@ -42,7 +42,8 @@ class ContextWindow:
                  declarations: Sequence[dict[str, Any]] = ()) -> None:
         self.state = state
         self._ladder = Ladder(policy, budget, state, resources, declarations)
-        self._inputs = Inputs(declarations, state.estimate, state.texts, lean(policy.ladder))
+        self._inputs = Inputs(declarations, state.estimate, state.texts,
+                              input_budget_of(policy.ladder))
         self._base = budget
         self._narrow(policy)
 
@@ -183,20 +184,20 @@ class ContextWindow:
             declarations: Sequence[dict[str, Any]] | None = None, /, **settings: Any) -> None:
         """Govern by another policy from now on, and with these tools if they differ;
         `settings` are what the record says."""
-        if self.state.settings.get("inputs") and lean(policy.ladder) is None:
+        if self.state.settings.get("inputs") and input_budget_of(policy.ladder) is None:
             settings["inputs"] = {}  # from here on every tool is sent whole
         self._ladder.record("settings", step=step, **settings)
         self._base = budget
         if declarations is not None:
             self._ladder.equip(declarations)
-            self._inputs = self._inputs.of(declarations, lean(policy.ladder))
+            self._inputs = self._inputs.of(declarations, input_budget_of(policy.ladder))
         self._narrow(policy)
 
     def pin(self, pin: Pin, step: int, by: str, wrong: str = "") -> str:
-        """Set a pin: "" or why it was refused. `by` says who asks: mark, tool or user.
+        """Set a pin. Returns "", or why it was refused. `by` says who asks: mark, tool or user.
 
-        Without a text it pins the whole message. Set or refused, it is one record; the
-        paths of one that is refused are protected all the same, and first.
+        Without a text it pins the whole message. Set or refused, it is recorded. If it is
+        refused but protects paths, these are pinned first, in a record of their own.
         """
         pin = whole(pin, self.state)
         refused = wrong or pin_refusal(pin, self.state, self.budget.window)
@@ -210,7 +211,8 @@ class ContextWindow:
         return self._ladder.protection()
 
     def _narrow(self, policy: Policy) -> None:
-        """A smaller window that an endpoint has reported replaces the one given."""
+        """Govern by this policy, within the window that an endpoint has reported if that is
+        smaller than the one given."""
         told = self.state.settings.get("learned_window")
         self._ladder.govern(policy, self._base.within(told) if told else self._base)
 
@@ -237,8 +239,8 @@ class ContextWindow:
 
     def _overflow(self, step: int, tokens: int) -> None:
         parts = immovable(self.view, self.protection(), self.state.declared)
-        whole = {"estimated": self.tokens} if self.tokens != tokens else {}
-        self._ladder.record("context_overflow", step=step, tokens=tokens, **whole,
+        estimated = {"estimated": self.tokens} if self.tokens != tokens else {}
+        self._ladder.record("context_overflow", step=step, tokens=tokens, **estimated,
                             messages=self.messages, hard=self.budget.hard,
                             immovable=[{"name": name, "tokens": size} for name, size in parts])
         raise overflow_error(self.state, step, tokens, self.budget, parts)

@@ -17,7 +17,7 @@ from pathlib import Path
 from ..assembly import Grant, Setup
 from ..compression.policies import find_policy
 from ..errors import UsageError
-from ..governance import Governance, check_scripts, governed_by
+from ..governance import Governance, check_child_scripts, governed_by
 from ..loop import Outcome
 from ..messages import calls_of
 from ..runner import run_task
@@ -42,7 +42,7 @@ def run_in_copy(path: str, workspace: str = "", named: bool = True) -> list[LogS
     Raises `UsageError` for a broken task file or a workspace that is not a folder.
     """
     task = load_task(Path(path))
-    check_scripts(task)
+    check_child_scripts(task)
     if workspace:
         Workspace(Path(workspace))  # is refused here, before it is copied
     name, trusted = Path(path).name, bool(workspace and named)

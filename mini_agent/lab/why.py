@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..actions import call_of
-from ..compression.tools import part_with
+from ..compression.tools import reading_arguments
 from ..compression.view import Entry, View, apply, from_payload
 from ..held import handles
 from ..messages import Message, arguments_text, text_of
@@ -132,7 +132,7 @@ def explain(text: str, steps: Iterable[TraceStep], history: Sequence[Message]) -
     asked = [step for step in taken if step.asked]
     entered: list[Occurrence] = [
         {"message": index, **_origin(history, index), **_first_seen(index, asked, found),
-         "part": part_with(text, history, index)}
+         "part": reading_arguments(text, history, index)}
         for index in holders]
     return {"text": text, "entered": entered,
             "nearly": [] if holders else nearly_said(text, history),

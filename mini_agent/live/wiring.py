@@ -17,9 +17,9 @@ from ..chat.screen import Screen, joined_to_fit, style_of
 from ..columns import number_of
 from ..compression.budget import window_tokens
 from ..compression.catalogue import DEFAULT_POLICY
-from ..compression.policies import find_policy, plain
+from ..compression.policies import find_policy, unmodified
 from ..errors import UsageError
-from ..governance import check_scripts, governed_by, with_room
+from ..governance import check_child_scripts, governed_by, with_room
 from ..interrupts import Interrupts
 from ..lab.session_steps import steps_at
 from ..lab.why import explain
@@ -74,7 +74,7 @@ class Wiring:
         now = session.window
         if self._options.policy or self._options.window:
             policy = self._options.policy
-            session.use(find_policy(policy) if policy else plain(now.policy),
+            session.use(find_policy(policy) if policy else unmodified(now.policy),
                         window_of(self._options) or now.budget.window)
         messages = number_of(len(session.agent.history), "message")
         self._screen.row(f"resumed: {messages}, step {session.step}", "dim")
@@ -110,7 +110,7 @@ class Wiring:
         options, screen = self._options, self._screen
         if options.script is not None:
             task, session = load_task(options.script), self.session
-            check_scripts(task)
+            check_child_scripts(task)
             return task.model(session.agent.history, session.step) if session else task.model()
         asked = Options(options.provider, options.base_url, name or options.model,
                         window=self._window(), max_tokens=options.max_tokens)

@@ -20,7 +20,7 @@ from ..assembly import Grant, Setup
 from ..compression.marks import handed_on
 from ..compression.pins import KINDS
 from ..errors import UsageError
-from ..governance import govern, governing, recorded
+from ..governance import govern, governance_fields, recorded
 from ..models.base import ParentModel
 from ..models.scripted import ScriptedModel
 from ..runner import run_task
@@ -106,7 +106,7 @@ def run_request(request: Mapping[str, Any]) -> Ending:
     """Run one child to its end. Raises `UsageError` for a setting that is wrong."""
     texts = Texts(request["language"])
     script = request["model"].get("script", {})
-    own = governing(script)
+    own = governance_fields(script)
     # As marks, not as pins of the task: one that does not fit this window is still said.
     brief = "\n".join([request["task"], *(handed_on(**pin) for pin in request["pins"])])
     task = Task(name=request["name"], system=request["system"], task=brief, replies=[],
