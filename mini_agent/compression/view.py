@@ -34,6 +34,8 @@ class Entry(NamedTuple):
     def covers(self, indexes: frozenset[int]) -> bool:
         """Whether it stands for one of these history messages; looked up on the shorter side."""
         mine = self.stands_for
+        if len(mine) == 1:
+            return mine[0] in indexes
         if len(mine) < 8 * len(indexes):
             return not indexes.isdisjoint(mine)
         return any(holds(mine, index) for index in indexes)
@@ -82,8 +84,10 @@ class View:
     def __getitem__(self, index: int) -> Entry:
         return self.entries[index]
 
-    def at(self, places: Iterable[int]) -> list[Entry]:
-        """The entries at these indexes."""
+    def at(self, places: Sequence[int]) -> list[Entry]:
+        """The entries at these rising indexes."""
+        if places and places[-1] - places[0] == len(places) - 1:  # one stretch: the usual case
+            return self.entries[places[0]:places[-1] + 1]
         return list(map(self.entries.__getitem__, places))
 
     def append(self, entry: Entry) -> None:
