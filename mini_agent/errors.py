@@ -138,15 +138,15 @@ class EndpointError(ModelError):
     """The endpoint refused, broke off or could not be reached.
 
     `status` is the HTTP status, or a word where there was none: "unreachable",
-    "connection", "timeout", "broken". `passing`: the same request may succeed later.
+    "connection", "timeout", "broken". `transient`: the same request may succeed later.
     `wait` is how many seconds the endpoint asked to wait, None if it did not say.
     """
 
-    def __init__(self, message: str, *, status: int | str, passing: bool = False,
+    def __init__(self, message: str, *, status: int | str, transient: bool = False,
                  wait: float | None = None, **where: Any) -> None:
         super().__init__(message, value=status, **where)
         self.status = status
-        self.passing = passing
+        self.transient = transient
         self.wait = wait
 
 

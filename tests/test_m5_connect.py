@@ -234,7 +234,7 @@ class BadEndpointTests(unittest.TestCase):
                  True, "try again"),
                 (TimeoutError("x"), "no answer in time", "timeout", True, "more time")):
             error = breakdown(Endpoint("https://h/v1", "m"), fault)
-            self.assertEqual(told, [error.message, error.status, error.passing])
+            self.assertEqual(told, [error.message, error.status, error.transient])
             self.assertIn(remedy, error.remedy)
 
     def test_an_untrusted_certificate_is_refused_by_the_real_library(self):

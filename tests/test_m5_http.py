@@ -70,7 +70,7 @@ class RetryTests(Case):
             with self.subTest(status=status, body=body):
                 error, retries, sent, _ = self.ask(plain(body, status), HI)
                 self.assertIsInstance(error, EndpointError)
-                self.assertEqual((error.status, error.passing), (status, False))
+                self.assertEqual((error.status, error.transient), (status, False))
                 self.assertEqual((len(sent), retries), (1, []))
 
     def test_waits_grow_and_end(self):
@@ -85,7 +85,7 @@ class RetryTests(Case):
         waits = []
         model = connect(Options(base_url="http://127.0.0.1:9", model="m"), {}, chance=rng.random)
         for attempt in range(1, 5):
-            error = EndpointError("x", status=500, passing=True)
+            error = EndpointError("x", status=500, transient=True)
             waits.append([model.http._wait(error, attempt) for _ in range(200)])
         for attempt, drawn in enumerate(waits):
             self.assertGreaterEqual(min(drawn), 2 ** attempt / 2)
@@ -117,7 +117,7 @@ class RetryTests(Case):
         self.assertEqual((error.status, error.wait, retries, len(sent)), (429, 3600, [], 1))
         http = Http(Endpoint("http://h", "m"), chance=lambda: 0.0)
         self.assertEqual([60.0, None], [http._wait(EndpointError(
-            "x", status=429, passing=True, wait=wait), 1) for wait in (60.0, 60.5)])
+            "x", status=429, transient=True, wait=wait), 1) for wait in (60.0, 60.5)])
 
     def test_a_retry_after_that_is_none_is_not_there(self):
         """Words, negative numbers, infinity, at once, a day gone by: the usual wait."""

@@ -42,7 +42,7 @@ class RefusalTests(unittest.TestCase):
         key = "the key in OPENAI_API_KEY is not accepted here: check both"
         account, later = "waiting does not help: look at the account's plan", "try again later"
         other = "the endpoint does not take this request as it is"
-        for status, said, passing, remedy in (
+        for status, said, transient, remedy in (
                 (401, "no", False, key), (403, "no", False, key), (402, "no", False, account),
                 (429, "insufficient_quota", False, account), (400, "billing", False, account),
                 (404, "no", False, model), (400, "the model is not there", False, model),
@@ -52,8 +52,8 @@ class RefusalTests(unittest.TestCase):
                 (408, "no", True, other), (400, "no", False, other), (422, "no", False, other)):
             with self.subTest(status=status, said=said):
                 error = refusal(replace(ENDPOINT, key="k" * 9), status, {}, said.encode())
-                self.assertEqual((error.status, error.passing, error.remedy),
-                                 (status, passing, remedy))
+                self.assertEqual((error.status, error.transient, error.remedy),
+                                 (status, transient, remedy))
         self.assertEqual("set OPENAI_API_KEY to a key of this endpoint",
                          refusal(ENDPOINT, 401, {}, b"no").remedy)
 

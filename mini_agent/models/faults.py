@@ -1,7 +1,7 @@
 """Milestone 5: what went wrong at an endpoint, in one line that says what to do.
 
 `refusal` reads an answer that is an error. It gives an error to raise; whether the
-same request may succeed later (`passing`) is decided here, and acted on in
+same request may succeed later (`transient`) is decided here, and acted on in
 `http.py`. Left out: what goes wrong on the way there (`transport.py`).
 """
 
@@ -17,7 +17,7 @@ from ..hostile import one_line
 from .endpoint import Endpoint, hide_keys
 from .overflow_text import overflow
 
-PASSING = frozenset({408, 429})  # and 5xx, but for what `LASTING` names
+TRANSIENT = frozenset({408, 429})  # and 5xx, unless the text matches `LASTING`
 LASTING = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance"
                      r"|failed to parse|parse tool call|template|not (?:implemented|supported)",
                      re.IGNORECASE)
@@ -39,9 +39,9 @@ def refusal(endpoint: Endpoint, status: int, headers: Mapping[str, str],
             f"the prompt is too long ({shown(said)})", place=endpoint.url,
             window=found.window, tokens=found.tokens,
             remedy="compress (/compact), or choose a model with a larger window")
-    passing = (status in PASSING or status >= 500) and not LASTING.search(said)
+    transient = (status in TRANSIENT or status >= 500) and not LASTING.search(said)
     return EndpointError(f"the endpoint answered {status} ({shown(said) or 'no words'})",
-                         status=status, passing=passing, wait=_asked_wait(headers, now),
+                         status=status, transient=transient, wait=_asked_wait(headers, now),
                          place=endpoint.url, remedy=_remedy(endpoint, status, said))
 
 
@@ -57,7 +57,7 @@ def refusal_inside(endpoint: Endpoint, body: Mapping[str, Any]) -> ModelError:
 
 def broken(endpoint: Endpoint, what: str) -> EndpointError:
     """The answer came, but not whole, or not in the form that was agreed."""
-    return EndpointError(f"{what} ({endpoint.model})", status="broken", passing=True,
+    return EndpointError(f"{what} ({endpoint.model})", status="broken", transient=True,
                          place=endpoint.url, remedy="ask again; if it stays so, the endpoint "
                          "or a proxy before it does not speak this protocol")
 

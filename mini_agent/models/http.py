@@ -157,7 +157,7 @@ class Http:
 
     def _wait(self, error: EndpointError, attempt: int) -> float | None:
         """Seconds before the next try; None if there is to be none."""
-        if not error.passing or attempt > self.limits.retries:
+        if not error.transient or attempt > self.limits.retries:
             return None
         if error.status == "unreachable" and not self._reached:
             return None

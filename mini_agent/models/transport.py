@@ -101,7 +101,7 @@ def body_pieces(endpoint: Endpoint, response: http.client.HTTPResponse,
                 yield packed.decompress(packed.unconsumed_tail, most)
     except zlib.error as error:
         raise EndpointError(f"the answer cannot be unpacked ({shown(str(error))})",
-                            status="broken", passing=True, place=endpoint.url,
+                            status="broken", transient=True, place=endpoint.url,
                             remedy="have what answers there send it as it is") from error
     except FAULTS as error:
         raise breakdown(endpoint, error) from error
@@ -115,8 +115,9 @@ def breakdown(endpoint: Endpoint, error: Exception) -> EndpointError:
     """
     connecting = isinstance(error, URLError)  # urllib wraps what happens until all is sent
     reason = error.reason if isinstance(error, URLError) else error
-    what, status, passing, remedy = _fault(endpoint, reason, connecting)
-    return EndpointError(what, status=status, passing=passing, place=endpoint.url, remedy=remedy)
+    what, status, transient, remedy = _fault(endpoint, reason, connecting)
+    return EndpointError(what, status=status, transient=transient, place=endpoint.url,
+                         remedy=remedy)
 
 
 def _fault(endpoint: Endpoint, reason: Any, connecting: bool) -> tuple[str, str, bool, str]:
@@ -128,8 +129,8 @@ def _fault(endpoint: Endpoint, reason: Any, connecting: bool) -> tuple[str, str,
         return (f"no TLS there ({shown(str(reason.reason or reason))})", "unreachable", False,
                 f"if the server speaks plain http, say so in {endpoint.url_name}")
     if isinstance(reason, socket.gaierror):
-        passing = reason.errno == socket.EAI_AGAIN
-        return f"no host is known by the name {endpoint.host!r}", "unreachable", passing, check
+        transient = reason.errno == socket.EAI_AGAIN
+        return f"no host is known by the name {endpoint.host!r}", "unreachable", transient, check
     if isinstance(reason, TimeoutError):
         status = "unreachable" if connecting else "timeout"
         return "no answer in time", status, True, f"{check}, or allow it more time"

@@ -15,7 +15,7 @@ from .parts import Report, environment, fetch, free_port, served
 
 PACKAGES = ("llmock==0.2.2",)
 WINDOW = 300  # tokens
-PASSING = (
+TRANSIENT = (
     ("two rate limits with Retry-After", [{"type": "fail", "status": 429, "retry_after": 1,
                                            "times": 2}]),
     ("three server errors", [{"type": "fail", "status": 500, "times": 3}]),
@@ -62,7 +62,7 @@ def meet(provider: str, base: str, url: str, report: Report) -> None:
     model = connect(Options(provider=provider, base_url=base, model="gpt-4o-mini",
                             api_key="sk-not-a-real-key"), {})
     model.http.limits = RequestLimits(read=1.0, first_wait=.2)
-    for name, behaviors in PASSING:
+    for name, behaviors in TRANSIENT:
         fetch(f"{url}/_llmock/scenario", {"behaviors": behaviors})
         reply = model.complete([user(f"say something: {name}")], [])
         report.expect(bool(reply.content), f"{provider}: {name}: answered in the end")
