@@ -88,7 +88,7 @@ class DelegateTool:
                 report = self._report(plan, chars, step)
                 if number == len(calls):  # none is still at work
                     report = partial(guard.reporting, before, report, "children_changed")
-                answer(tools.answer(call, report))
+                answer(tools.result_of(call, report))
         finally:
             self._end_all(plans, pool, step)
 

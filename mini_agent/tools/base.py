@@ -21,7 +21,7 @@ from ..messages import Call, Message, tool_result
 from ..texts import Texts
 from .schema import json_type, schema_faults, with_numbers, without_nulls
 
-Answer = Callable[[Message], None]  # takes the one result of a call
+Answer = Callable[[Message], None]  # is called with the one result of a call
 MESSAGE_LIMIT = 2_000  # characters of an error's message; the tool itself bounds the details
 
 
@@ -103,7 +103,7 @@ class ToolBox:
 
         Only an interrupt passes through; even a tool that calls `sys.exit` does not.
         """
-        return self.answer(call, lambda: self._called(call))
+        return self.result_of(call, lambda: self._called(call))
 
     def batches(self, calls: Sequence[Call]) -> Iterator[list[Call]]:
         """The calls of a reply in order: each alone, or with its neighbours if they run side
@@ -123,7 +123,7 @@ class ToolBox:
         for call in batch:
             answer(self.run(call))
 
-    def answer(self, call: Call, work: Callable[[], str]) -> Message:
+    def result_of(self, call: Call, work: Callable[[], str]) -> Message:
         """The one result of a call: what `work` returns, or how it failed."""
         try:
             content = without_data(clean_output(work()))

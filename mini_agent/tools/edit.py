@@ -76,7 +76,7 @@ def unified_diff(before: str, after: str, path: str) -> str:
     # Only the neighbourhood of the change is compared: the rest is equal, and
     # comparing a whole file can take very long.
     before, after = as_seen(before), as_seen(after)
-    start, rest = _stretch(before, after)
+    start, rest = _unchanged_ends(before, after)
     old, new = (_diff_lines(text[start:len(text) - rest]) for text in (before, after))
     same = min(len(old), len(new))
     head = next((i for i in range(same) if old[i] != new[i]), same)
@@ -90,21 +90,21 @@ def unified_diff(before: str, after: str, path: str) -> str:
                      if line.startswith("@@") else line for line in found)
 
 
-def _stretch(before: str, after: str) -> tuple[int, int]:
-    """How many characters of two texts are the same in front of, and after, the lines in which
-    they differ and `CONTEXT` lines around these."""
-    head = _alike(before, after)
+def _unchanged_ends(before: str, after: str) -> tuple[int, int]:
+    """How many characters at the start and at the end of two texts need no comparison: they are
+    equal, and more than `CONTEXT` lines away from the lines that differ."""
+    head = _common_prefix(before, after)
     start = head
     for _ in range(CONTEXT + 1):
         start = before.rfind("\n", 0, start) if start > 0 else -1
     rest = min(len(before), len(after)) - head
-    end = len(before) - _alike(before[:~rest:-1], after[:~rest:-1])
+    end = len(before) - _common_prefix(before[:~rest:-1], after[:~rest:-1])
     for _ in range(CONTEXT + 1):
         end = before.find("\n", end) + 1 or len(before)
     return start + 1, len(before) - end
 
 
-def _alike(one: str, other: str) -> int:
+def _common_prefix(one: str, other: str) -> int:
     """How many characters two texts have in common at their start."""
     low, high = 0, min(len(one), len(other))
     while low < high:
