@@ -11,7 +11,7 @@ from typing import Any
 from mini_agent.compression.policies import ALWAYS, differing, find_policy
 from mini_agent.lab.extremes import check_names
 from mini_agent.lab.frontier import frontier_svg
-from mini_agent.lab.labels import Label, Point, long, placed
+from mini_agent.lab.labels import Label, Point, placed, text_width
 from mini_agent.lab.panel import on_frontier
 from mini_agent.lab.study import KNOWN, OURS, POLICIES, Pair, Study, difference
 from mini_agent.lab.variants import VARIANTS, variant
@@ -139,12 +139,14 @@ class LabelsTest(unittest.TestCase):
                 for other in labels[:at]:
                     self.assertFalse(label.meets(other), seed)
                     self.assertFalse(any(map(other.holds, label.line())), seed)
-                self.assertTrue(0 <= label.x <= 340 - long(label.name) and 0 <= label.y <= 380)
+                self.assertTrue(0 <= label.x <= 340 - text_width(label.name))
+                self.assertTrue(0 <= label.y <= 380)
 
     def test_a_name_stands_at_its_dot_where_there_is_room(self) -> None:
         """To the right; to the left at the right edge; below where a dot is in the way."""
         dot, right = Point(100, 100), Point(330, 100)
-        for named, dots, x, y in ((dot, [dot], 112, 100), (right, [right], 318 - long("clip"), 100),
+        for named, dots, x, y in ((dot, [dot], 112, 100),
+                                  (right, [right], 318 - text_width("clip"), 100),
                                   (dot, [dot, Point(120, 100), Point(80, 100)], 112, 111)):
             label, = placed([("clip", named)], dots, 340, 380)
             self.assertEqual((x, y), (label.x, label.y))

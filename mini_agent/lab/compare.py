@@ -73,13 +73,13 @@ class Plan:
         return prices(self.price) if self.price else None
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The policies in the order of the rows: the baseline first, each once."""
+    def all_policies(self) -> tuple[str, ...]:
+        """The baseline, then the policies asked for, each once: the order of the rows."""
         return tuple(dict.fromkeys((BASELINE, *self.policies)))
 
     @property
-    def shown(self) -> tuple[int, ...]:
-        """The windows that are replayed: those asked for, then those of the page."""
+    def all_windows(self) -> tuple[int, ...]:
+        """The windows asked for, then those that only the page shows."""
         return self.windows + (self.grid if self.page else ())
 
 
@@ -112,8 +112,8 @@ def _replayed(sessions: Sequence[LogSession], source: Source, plan: Plan,
 def _in_parts(jobs: int, sessions: Sequence[LogSession], source: Source, plan: Plan,
               progress: Progress) -> list[Result]:
     """`_replayed`, with each process replaying some of the policies; the file is read once."""
-    parts = [replace(plan, policies=plan.names[at::jobs])
-             for at in range(min(jobs, len(plan.names)))]
+    parts = [replace(plan, policies=plan.all_policies[at::jobs])
+             for at in range(min(jobs, len(plan.all_policies)))]
     done: list[list[Result]] = []
     for results in side_by_side([Job(source.path, partial(
             _replayed, sessions, source, part)) for part in parts], jobs):
@@ -127,22 +127,22 @@ def _joined(results: Sequence[Result], parts: Sequence[Plan], plan: Plan) -> Res
     rows, runs = dict[tuple[int, str], TrialRow](), dict[tuple[int, str], PageRun]()
     missed = dict[tuple[int, str], list[Any]]()
     for result, part in zip(results, parts, strict=True):
-        rows |= zip(product(part.windows, part.names), result["rows"], strict=True)
+        rows |= zip(product(part.windows, part.all_policies), result["rows"], strict=True)
         if (page := result["page"]) is not None:
-            runs |= zip(product(part.shown, part.names), page["runs"], strict=True)
+            runs |= zip(product(part.all_windows, part.all_policies), page["runs"], strict=True)
         for found in result["missed"]:
             policy, window, *_ = found
             missed.setdefault((window, policy), []).append(found)
     first = results[0]
     whole = first | {
-        "rows": [rows[key] for key in product(plan.windows, plan.names)],
-        "breaks": [name for name in plan.names
+        "rows": [rows[key] for key in product(plan.windows, plan.all_policies)],
+        "breaks": [name for name in plan.all_policies
                    if any(name in result["breaks"] for result in results)],
         "missed": list(chain.from_iterable(
             missed.get(key, ()) for key in product(plan.windows, plan.policies)))}
     if first["page"] is not None:
         whole["page"] = first["page"] | {
-            "runs": [runs[key] for key in product(plan.shown, plan.names)]}
+            "runs": [runs[key] for key in product(plan.all_windows, plan.all_policies)]}
     return whole
 
 
@@ -154,7 +154,7 @@ def result_of(session: LogSession, source: Source, plan: Plan, progress: Progres
     """The result of one session: one pass through its history."""
     recording = _recording(session, source, plan)
     tallies, recorders, trials = {}, [], []
-    for window, name in product(plan.shown, plan.names):
+    for window, name in product(plan.all_windows, plan.all_policies):
         tally = Tally(recording, plan.facts, evidence=plan.evidence, misses=plan.misses,
                       prices=plan.prices())
         trial = Trial(recording, lab_policy(name, recording), window, [tally])
@@ -166,15 +166,16 @@ def result_of(session: LogSession, source: Source, plan: Plan, progress: Progres
     size = max(1, len(recording.messages))
     replay(recording, trials, lambda at: progress(at / size))
     rows = [tallies[window, name].row(name, window, tallies[window, BASELINE])
-            for window, name in product(plan.windows, plan.names)]
+            for window, name in product(plan.windows, plan.all_policies)]
     missed = [[name, window, *item] for window, name in product(plan.windows, plan.policies)
               for item in tallies[window, name].missed]
     notes = notes_of(session, recording)
     return {"at": source.at, "session": recording.name, "rows": rows,
-            "breaks": [name for name in plan.names if lab_policy(name, recording).breaks],
+            "breaks": [name for name in plan.all_policies if lab_policy(name, recording).breaks],
             "notes": notes, "unreadable": len(session.unreadable), "calls": recording.tool_calls,
             "tokens": sum(recording.tokens), "head": recording.head, "missed": missed,
-            "page": page_session(recording, recorders, plan.shown, notes) if plan.page else None}
+            "page": page_session(recording, recorders, plan.all_windows, notes)
+                    if plan.page else None}
 
 
 def _recording(session: LogSession, source: Source, plan: Plan) -> Recording:

@@ -23,8 +23,8 @@ OTHERS = {"i": 2.4, "j": 2.4, "l": 2.4, "f": 3.1, "t": 3.1, " ": 3.1, ",": 3.1, 
           "k": 5.5, "s": 5.5, "v": 5.5, "x": 5.5, "y": 5.5, "z": 5.5, "w": 7.9, "m": 9.2}
 
 
-def long(name: str) -> float:
-    """Pixels from the beginning of a name to its end."""
+def text_width(name: str) -> float:
+    """The pixels that a name takes from left to right."""
     return fsum(OTHERS.get(letter, LETTER) for letter in name)
 
 
@@ -46,20 +46,20 @@ class Label(NamedTuple):
     @property
     def end(self) -> Point:
         """Where the line from the dot ends: at the nearest edge of the name."""
-        right = self.x + long(self.name)
+        right = self.x + text_width(self.name)
         if self.x < self.dot.x < right:
             return Point(self.dot.x, self.y + (LINE / 2 if self.y < self.dot.y else -LINE / 2))
         return Point(self.x - 2 if self.x > self.dot.x else right + 2, self.y)
 
     def holds(self, point: Point, around: float = 0) -> bool:
         """Whether a point is on the name, or within `around` pixels of it."""
-        return (self.x - around < point.x < self.x + long(self.name) + around
+        return (self.x - around < point.x < self.x + text_width(self.name) + around
                 and abs(point.y - self.y) < LINE / 2 + around)
 
     def meets(self, other: Label) -> bool:
         """Whether two names lie on each other."""
-        return (abs(self.y - other.y) < LINE and self.x < other.x + long(other.name)
-                and other.x < self.x + long(self.name))
+        return (abs(self.y - other.y) < LINE and self.x < other.x + text_width(other.name)
+                and other.x < self.x + text_width(self.name))
 
     def line(self) -> Iterator[Point]:
         """Some points of the line from the dot to the name."""
@@ -97,7 +97,7 @@ def _best(places: Sequence[tuple[float, Label]], taken: Sequence[Label],
 
 def _places(name: str, dot: Point, width: float, height: float) -> list[tuple[float, Label]]:
     """Where a name can stand in the panel and how far off that is, the nearest place first."""
-    size = long(name)
+    size = text_width(name)
     found = []
     for down in range(-int(dot.y), int(height - dot.y) + 1):
         for part, right, worse in SIDES:

@@ -70,7 +70,7 @@ class PageRecorder:
         """One of the `runs` of a session."""
         policy, budget = self._trial.policy, self._trial.budget
         soft, hard = (budget.soft, budget.hard) if budget.window else (None, None)
-        return {"policy": policy.name, "window": self._trial.size, "soft": soft, "hard": hard,
+        return {"policy": policy.name, "window": self._trial.window, "soft": soft, "hard": hard,
                 "about": policy.about, "source": policy.source, "breaks": list(policy.breaks),
                 "tokens": self._tokens, "prefix": self._prefix, "over": self._over,
                 "missing": self._missing, "changes": self._changes,

@@ -13,7 +13,7 @@ from html import escape
 from math import ceil, floor
 from typing import NamedTuple
 
-from .labels import Label, Point, long, placed
+from .labels import Label, Point, placed, text_width
 
 WIDTH, HEIGHT, LEFT, TOP, GAP = 340, 380, 48, 58, 44  # pixels of a panel, margins, between two
 BOTTOM = 40
@@ -110,5 +110,5 @@ def _label(label: Label, look: Look) -> str:
     kind = "strong " if label.name.split(", ")[0] in look.joined else ""
     return (f'<path class="lead" d="M{label.dot.x:.1f} {label.dot.y:.1f}'
             f'L{label.end.x:.1f} {label.end.y:.1f}"/><text class="{kind}name" '
-            f'textLength="{long(label.name):.1f}" lengthAdjust="spacingAndGlyphs" '
+            f'textLength="{text_width(label.name):.1f}" lengthAdjust="spacingAndGlyphs" '
             f'x="{label.x:.1f}" y="{label.y + 4:.1f}">{escape(label.name)}</text>')

@@ -84,7 +84,7 @@ class Trial:
 
     def __init__(self, recording: Recording, policy: Policy, window: int,
                  observers: Sequence[Observer]) -> None:
-        self.recording, self.policy, self.size = recording, policy, window
+        self.recording, self.policy, self.window = recording, policy, window
         self.budget = budget_of(policy, None if policy.name == "none" else window)
         self.observers = list(observers)
 
@@ -140,7 +140,7 @@ class Walk:
             gone=list(self._gone.values()), made=list(self._made.values()),
             sent=after.tokens, before=self._tokens,
             prefix=self._tokens if after is before else self._prefix(before, after),
-            over=over or after.tokens > self._trial.size,
+            over=over or after.tokens > self._trial.window,
             records=self._records, broken=self._broken)
         for observe in self._trial.observers:
             observe(moment)

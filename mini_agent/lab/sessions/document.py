@@ -62,7 +62,6 @@ class Document:
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name = self.place = name
-        self.size = len(data)
         self.unreadable: list[Unreadable] = []
         self.bad_lines: list[int] = []  # that have bytes which are not UTF-8
         self._wrong = ""
