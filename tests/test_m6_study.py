@@ -61,7 +61,7 @@ class StudyTest(unittest.TestCase):
     def test_what_is_paid_includes_the_summaries(self) -> None:
         """Of the policies that keep nearly as much the cheapest comes first."""
         self.assertAlmostEqual(self.study.paid(1_000, "tail_summary"), .7)
-        self.assertEqual(self.study.near(1_000, "digest"), ["clip", "tail_summary"])
+        self.assertEqual(self.study.near(1_000), ["clip", "tail_summary"])
 
     def test_what_was_not_measured_is_in_no_pair_and_chosen_last(self) -> None:
         """A session without far evidence, a policy that has none, one that costs nothing; and of
@@ -74,7 +74,7 @@ class StudyTest(unittest.TestCase):
         none = Study([result(0, **bare)])
         self.assertEqual(([], KNOWN[0], [*KNOWN]), (
             none.pairs(1_000, "digest", "clip", "far_recall"),
-            none.best_known(1_000, "far_recall"), sorted(none.near(1_000, "digest"),
+            none.best_known(1_000, "far_recall"), sorted(none.near(1_000),
                                                          key=KNOWN.index)))
         self.assertEqual([], [told for told in Study([result(0, 16_000, **bare)]).distances(16_000)
                               if told.startswith("digest ")])

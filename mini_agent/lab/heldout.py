@@ -103,7 +103,7 @@ def second_halves(study: Study) -> Iterator[str]:
     if not study.windows:
         yield "none counts at these windows"
     for window in study.windows:
-        best, near = study.best_known(window, CONTEXT), study.near(window, "digest")
+        best, near = study.best_known(window, CONTEXT), study.near(window)
         row = study.cell(window, "digest")
         yield (f"window {window}, {row['sessions']} count: digest {row[CONTEXT] or 0:.3f} in "
                f"context, {row[FAR] or 0:.3f} far recall, {study.paid(window, 'digest'):.3f} cost"

@@ -1,10 +1,10 @@
-"""Milestone 6: the row that a trial yields.
+"""Milestone 6: the row of figures for one trial.
 
-`rows.py` has its keys, `evidence.py` the definitions of the shares. `cost` prices the
-leading entries that the step before had sent at a tenth (a cache reads them) and the rest
-in full, relative to the same sum without compression; summaries are not in it: their
-`summary_price` is in full, relative to the same sum. The `bill` is what was sent, cached
-and answered at a provider's prices (for a million tokens: new, cached, answered).
+`rows.py` lists its keys, `evidence.py` defines the shares. For `cost`, a token that the
+step before had sent too counts a tenth (a cache reads it), any other token counts in full,
+and the sum is divided by the same sum without compression. Summaries are not in it:
+`summary_price` is what they took, in full, divided by the same sum. The `bill` is what was
+sent, cached and answered at a provider's prices for a million tokens of each.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Mean:
 
 
 class Missed(NamedTuple):
-    """An item that the view of a step did not hold; `last_seen` is a history index, `reach`
-    whether the view showed a handle of it."""
+    """An item that a step needed and its view did not hold. `last_seen` is a history index;
+    `reach` says whether the view showed a handle behind which the item stands."""
 
     step: int
     text: str
@@ -55,7 +55,8 @@ class Missed(NamedTuple):
 
 
 class Tally:
-    """Observes one trial and sums up. `price` is in tokens, cached ones at a tenth."""
+    """Observes one trial and adds up its figures. `price` is in tokens, of which cached ones
+    count a tenth."""
 
     def __init__(self, recording: Recording, facts: Sequence[str] = (), *,
                  evidence: bool = True, misses: bool = False, prices: Prices | None = None) -> None:
@@ -65,11 +66,10 @@ class Tally:
         self._means = {name: Mean() for name in Shares._fields}
         self._misses = misses
         self.missed: list[Missed] = []
-        self.steps = self.peak = self.sent = self.summaries = self.over = self.breaks = 0
-        self.cached = self.answered = self.summed_up = 0
+        self.steps = self.peak = self.sent = self.over = self.prefix_breaks = self.law_breaks = 0
+        self.cached = self.answered = self.summary_tokens = self.summary_output = 0
         self.price = 0.0
         self.compressions: Counter[str] = Counter()
-        self.law_breaks = 0
 
     def __call__(self, moment: Moment) -> None:
         """Take in one step."""
@@ -81,7 +81,7 @@ class Tally:
                                  self._recording.calls[moment.step]))
         self.price += CACHED * moment.prefix + (moment.sent - moment.prefix)
         self.over += moment.over
-        self.breaks += moment.prefix < moment.before
+        self.prefix_breaks += moment.prefix < moment.before
         self.law_breaks += len(moment.broken)
         for record in moment.records:
             self._take(record)
@@ -95,16 +95,17 @@ class Tally:
         if record["event"] == "context_compression":
             self.compressions[payload["strategy"]] += 1
         elif record["event"] == "model_summarize":
-            self.summaries += self.summary_cost(payload)
-            self.summed_up += self._recording.estimate.text(payload["output"])
+            self.summary_tokens += self.summary_cost(payload)
+            self.summary_output += self._recording.estimate.text(payload["output"])
 
     def summary_cost(self, payload: dict[str, Any]) -> int:
         """Tokens that a summariser read and wrote, from its record."""
-        read: int = sum([self._recording.tokens[index] for index in payload["input"]])
+        read: int = sum(self._recording.tokens[index] for index in payload["input"])
         return read + self._recording.estimate.text(payload["output"])
 
     def needed_and_held(self, step: int) -> list[int]:
-        """Items needed at the step just taken, those held, the far ones, those held; or []."""
+        """Four counts for the step just taken: items needed and held, far items needed and held.
+        [] where no evidence is measured."""
         if self.held is None:
             return []
         needed = self._recording.evidence.steps[step]
@@ -130,23 +131,24 @@ class Tally:
     def row(self, policy: str, window: int, baseline: Tally) -> TrialRow:
         """The row; `baseline` is the tally of `none`."""
         cost, summary_price = (round(price / baseline.price, 4) if baseline.price else None
-                               for price in (self.price, self.summaries))
+                               for price in (self.price, self.summary_tokens))
         return {"session": self._recording.name, "format": self._recording.format,
                 "policy": policy, "window": window, "steps": self.steps,
                 "peak_tokens": self.peak, "sent_tokens": self.sent,
-                "summary_tokens": self.summaries, "cost": cost, "summary_price": summary_price,
+                "summary_tokens": self.summary_tokens, "cost": cost, "summary_price": summary_price,
                 "over_window_steps": self.over, "far_recall": self._means["far"].value,
                 "far_in_context": self._means["far_in_context"].value,
                 "recall": self._means["recall"].value, "fresh": self._means["fresh"].value,
                 "lines": self._means["lines"].value, "reach": self._means["reach"].value,
-                "prefix_breaks": round(100 * self.breaks / self.steps, 2) if self.steps else None,
+                "prefix_breaks": (round(100 * self.prefix_breaks / self.steps, 2)
+                                  if self.steps else None),
                 "cached_tokens": self.cached, "answer_tokens": self.answered,
                 "bill": self._bill(), "compressions": dict(sorted(self.compressions.items())),
                 "law_breaks": self.law_breaks,
                 "facts": {probe.fact: probe.state for probe in self.probes}}
 
     def _bill(self) -> float | None:
-        """What it all costs, to 6 decimals; a summariser reads what no cache has."""
-        used = Meter(prompt=self.sent + self.summaries - self.summed_up, cached=self.cached,
-                     answer=self.answered + self.summed_up)
+        """The price of everything, to 6 decimals; nothing that a summariser reads is cached."""
+        used = Meter(prompt=self.sent + self.summary_tokens - self.summary_output,
+                     cached=self.cached, answer=self.answered + self.summary_output)
         return None if self._prices is None else round(self._prices.of(used), 6)

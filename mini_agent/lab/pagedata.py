@@ -19,14 +19,14 @@ from .replay import Moment, Trial
 from .results import Result
 from .summary import summarise
 
-GRID = (4, 5, 6, 7, 10, 12)  # eighths of a window, at which the page shows it too
+EIGHTHS = (4, 5, 6, 7, 10, 12)  # of the window asked for: further windows on the page
 
 
 def grid(windows: Sequence[int]) -> tuple[int, ...]:
-    """The further windows of a page: some around the only one asked for."""
+    """The further windows of a page, around the one asked for; none where several were."""
     if len(windows) > 1:
         return ()
-    sizes = [windows[0] * eighths // 8 for eighths in GRID]
+    sizes = [windows[0] * eighths // 8 for eighths in EIGHTHS]
     return tuple(size for size in sizes if size > 0)
 
 

@@ -21,13 +21,12 @@ from ..trace import Record
 from .recording import Recording
 from .replay import Moment, Trial, replay
 
-
 _ENTRY = {"type": "object", "properties": {
     "at": COUNT, "tokens": COUNT, "how": TEXT, "stands_for": array_of(COUNT)}}
 _NUMBERS = {name: COUNT for name in ("before_tokens", "after_tokens", "tokens")}
 _CHANGE = {"type": "object", "properties": {
     "strategy": TEXT, "trigger": TEXT, "entries": array_of(_ENTRY), **_NUMBERS}}
-SHAPES: Mapping[str, Mapping[str, Any]] = {  # of payloads, as far as they are told
+PAYLOADS: Mapping[str, Mapping[str, Any]] = {  # event: the schema of what is read of its payload
     "model_call": {"type": "object", "properties": {"step": COUNT, **_NUMBERS},
                    "required": ["step"]},
     "context_compression": {**_CHANGE, "required": [
@@ -61,7 +60,7 @@ def steps_of_trace(records: Sequence[Record], estimate: Estimator,
     size, host, step = 0, False, -1
     for record, view in rebuild(records, estimate):
         event, seq = record.get("event", ""), record["seq"]
-        if wrong := first_fault(SHAPES.get(event, {}), record.get("payload"), Texts()):
+        if wrong := first_fault(PAYLOADS.get(event, {}), record.get("payload"), Texts()):
             raise TraceError(f"the {event} does not fit ({wrong})", place=f"seq {seq}", value=seq)
         if record["type"] == "message":
             arrived.append(view[-1])

@@ -81,9 +81,9 @@ class Study:
         row = self.cell(window, policy)
         return (row["cost"] or 0) + (row["summary_price"] or 0)
 
-    def near(self, window: int, ours: str) -> list[str]:
-        """The known policies with nearly the far recall of ours, the cheapest first."""
-        least = (self.cell(window, ours)[FAR] or 0) - WITHIN
+    def near(self, window: int) -> list[str]:
+        """The known policies with nearly the far recall of the digest, the cheapest first."""
+        least = (self.cell(window, "digest")[FAR] or 0) - WITHIN
         return sorted((name for name in self.known if (self.cell(window, name)[FAR] or 0) >= least),
                       key=lambda name: self.paid(window, name))
 
@@ -117,7 +117,7 @@ class Study:
 
     def _cost(self, window: int) -> str:
         """What the digest costs, and the cheapest known policy that keeps nearly as much."""
-        near, points = self.near(window, "digest"), f"{100 * WITHIN:.0f} points"
+        near, points = self.near(window), f"{100 * WITHIN:.0f} points"
         costs = f"digest costs {self.paid(window, 'digest'):.3f}"
         if not near:
             return f"{costs}; no known policy is within {points} of its far recall"

@@ -57,8 +57,8 @@ _CELLS = (  # the keys of these columns but the last
     "policy", "far_recall", "far_in_context", "recall", "fresh", "lines", "reach", "cost", "bill",
     "summary_tokens", "peak_tokens", "sent_tokens", "over_window_steps", "prefix_breaks",
     "law_breaks")
-_WEIGHTS = ("policy", "far", "in context", "cost", "bill", "summary", "over", "laws", "breaks",
-            "peak", "reach", "recall", "fresh", "lines", "sent", "compressions")
+_BY_WEIGHT = ("policy", "far", "in context", "cost", "bill", "summary", "over", "laws", "breaks",
+              "peak", "reach", "recall", "fresh", "lines", "sent", "compressions")
 
 
 def session_table(result: Result, columns: int | None = None) -> Iterator[str]:
@@ -71,7 +71,7 @@ def session_table(result: Result, columns: int | None = None) -> Iterator[str]:
            f"{number_of(result['calls'], 'call')}, {number_of(result['tokens'], 'token')}")
     for note in result["notes"]:
         yield f"  note: {note}"
-    table = _table(_HEAD, _WEIGHTS, rows, _cells, columns)
+    table = _table(_HEAD, _BY_WEIGHT, rows, _cells, columns)
     for title in table.blocks:
         yield ""
         yield from table.lines(title)
@@ -83,7 +83,7 @@ def _title(row: AnyRow) -> str:
     return f"window {row['window']}"
 
 
-def _table(head: Sequence[str], weights: Sequence[str], rows: Sequence[Some],
+def _table(head: Sequence[str], by_weight: Sequence[str], rows: Sequence[Some],
            cells: Callable[[Some], Sequence[str]], columns: int | None) -> Table:
     """One block per window; a bill only where there were prices."""
     shown = [name for name in head if name != "bill" or any(
@@ -92,7 +92,7 @@ def _table(head: Sequence[str], weights: Sequence[str], rows: Sequence[Some],
     for row in rows:
         blocks.setdefault(_title(row), []).append(
             [cell for name, cell in zip(head, cells(row), strict=True) if name in shown])
-    return Table(shown, [name for name in weights if name in shown], blocks, columns)
+    return Table(shown, [name for name in by_weight if name in shown], blocks, columns)
 
 
 def _left_out(table: Table) -> Iterator[str]:
@@ -143,16 +143,16 @@ _SUMMARY_HEAD = ("policy", "sessions", "far", "interval", "in context", "worst t
 _SUMMARY_CELLS = (  # the keys of these columns but the interval
     "policy", "sessions", "far_recall", "far_in_context", "worst_tenth", "recall", "fresh",
     "lines", "reach", "cost", "bill", "summary_price", "prefix_breaks", "over_share", "law_breaks")
-_SUMMARY_WEIGHTS = ("policy", "far", "in context", "cost", "bill", "summaries", "over", "laws",
-                    "breaks",
-                    "interval", "sessions", "worst tenth", "reach", "recall", "fresh", "lines")
+_SUMMARY_BY_WEIGHT = (
+    "policy", "far", "in context", "cost", "bill", "summaries", "over", "laws", "breaks",
+    "interval", "sessions", "worst tenth", "reach", "recall", "fresh", "lines")
 
 
 def summary_table(summary: Sequence[MeanRow], columns: int | None = None) -> Iterator[str]:
     """One table per window, over all sessions that count there, none where no session does;
     `columns` of the terminal."""
     counted = [row for row in summary if row["sessions"]]
-    table = _table(_SUMMARY_HEAD, _SUMMARY_WEIGHTS, counted, _summary_cells, columns)
+    table = _table(_SUMMARY_HEAD, _SUMMARY_BY_WEIGHT, counted, _summary_cells, columns)
     for title in table.blocks:
         yield ""
         yield from table.lines(title)
