@@ -1,7 +1,7 @@
-"""Milestone 6: bounds for a build: what breaks them fails it.
+"""Milestone 6: bounds that make a build fail when a comparison breaks one.
 
-A bound holds for the policies that were asked for; the baseline is only looked at
-if it was asked for itself. What could not be measured breaks no bound.
+Bounds apply to the policies that were asked for; to the baseline only if it is one of
+them. A figure that could not be measured breaks no bound.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ FAILURES = ("lost-fact", "law", "overflow")
 
 @dataclass(frozen=True)
 class Bounds:
-    """`max_peak` in tokens; `min_recall` is the far recall, 0 to 1; `fail_on` are of
-    `FAILURES`: a fact that was said and is gone at the last step, a law broken, a step over
-    the window."""
+    """`max_peak` is in tokens, `min_recall` a far recall from 0 to 1. `fail_on` names some of
+    `FAILURES`: a fact that was said and is gone at the last step, a broken law, a step whose
+    request is over the window."""
 
     max_peak: int | None = None
     min_recall: float | None = None
@@ -47,8 +47,8 @@ class Bounds:
                              value="lost-fact", remedy="give one with --fact")
 
     def broken(self, rows: Sequence[TrialRow], policies: Sequence[str]) -> Iterator[str]:
-        """A sentence for each bound that a row breaks; a fact can only be lost where it was
-        said, and one never said bounds nothing."""
+        """A sentence for each bound that a row breaks. A fact can be lost only in a session in
+        which it was said; one that no session has is reported as well."""
         said = {(row["session"], fact) for row in rows
                 for fact, state in row["facts"].items() if state != "gone"}
         for row in rows:

@@ -1,9 +1,8 @@
 """Milestone 6: the linter of transcripts, and of our own traces.
 
-A trace of ours is audited whole (`audit.py`), and so are those of its sub-agents: what
-their parent says of them has to be true. Of another agent's log the reader mends
-what does not fit together, so what it mended is told here, with what is wrong in the
-messages that it made.
+A trace of ours is audited (`audit.py`), and so are the traces of its sub-agents, against
+what the parent's trace says of them. The reader of another agent's log mends what does not
+fit together; here its repairs are reported, and the faults of the messages that it made.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ..subagents.traces import child_trace, events_in, find_trace
 from ..trace import parse_record, read_trace, trace_folder
 from .sessions import LogSession, open_sessions
 
-# What readers mend of that which is a fault of the log, by the name that counts it.
+# The repairs of a reader that point to a fault in the log: name of the note, message.
 MENDED = {
     "missing_results": "the call{id} has no result",
     "orphan_results": "a result without its call{id}",
@@ -42,7 +41,7 @@ MENDED = {
 
 
 class FileFinding(NamedTuple):
-    """What is wrong in a file or a session of it: at a line (from 1), or in a message (from 0)."""
+    """One fault in a file: at a line (from 1), or in a message of a session (from 0)."""
 
     file: str
     line: int | None
@@ -61,8 +60,8 @@ def check_file(path: str) -> Iterator[str]:
 
 
 def findings_of(paths: Iterable[str], unread: list[str]) -> Iterator[FileFinding]:
-    """All that is wrong in each file. One that cannot be read keeps nobody from the others:
-    what was wrong with it comes into `unread`."""
+    """All that is wrong in each file. A file that cannot be read does not stop the others: why
+    it could not is added to `unread`."""
     for path in paths:
         try:
             yield from findings(path)
@@ -74,8 +73,8 @@ def findings(path: str, goes_on: bool = False,
              seen: set[str] | None = None) -> Iterator[FileFinding]:
     """All that is wrong in a file. Raises `UsageError` for no session.
 
-    `goes_on`: a trace need not have come to its end. `seen` are the files that were
-    checked: links in a stranger's folder may lead round in a circle.
+    With `goes_on` a trace need not have an end. `seen` are the files checked so far, since
+    links in a stranger's folder may lead round in a circle.
     """
     path = str(find_trace(path))
     seen = set() if seen is None else seen
@@ -125,7 +124,7 @@ def _check_children(path: Path, raw: bytes, seen: set[str]) -> Iterator[FileFind
 
 
 def _numbers(log: Path) -> dict[str, int]:
-    """What a run took; nothing where its trace is broken, which was told already."""
+    """The numbers of a run; {} where its trace is broken, which was reported already."""
     try:
         return asdict(numbers_of(read_trace(log).records))
     except TraceError:

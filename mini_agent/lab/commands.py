@@ -1,8 +1,7 @@
-"""Milestone 6: the lab's commands on the command line, but for `show` and `why`
-(`show_commands.py`).
+"""Milestone 6: the options of the lab's commands `compare`, `check` and `convert`.
 
-Here are their options and examples; what they do is imported when they are run, so
-that the other commands start fast.
+`show` and `why` are in `show_commands.py`. The code behind a command is imported only when
+the command is run, so that the others start fast.
 """
 
 from __future__ import annotations

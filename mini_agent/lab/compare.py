@@ -1,10 +1,10 @@
 """Milestone 6: many sessions under many policies at many windows.
 
-The unit of work is a file: read once, every session in it replayed once for all
-policies and windows. Files, or the policies of a single file, may be worked on side by
-side; the results still come in the order of the files, so that any number of processes
-gives the same bytes. The result of a session is plain JSON, so that parts of the work can
-be saved, and merged by another call. What is left out: options and output
+The unit of work is a file: it is read once, and every session in it is replayed once for
+all policies and windows. Several files, or the policies of a single file, may be worked on
+in parallel; the results come in the order of the files all the same, so any number of
+processes gives the same bytes. The result of a session is plain JSON, so that parts of the
+work can be saved and merged by another call. What is left out: options and output
 (`run_compare.py`).
 """
 
@@ -43,10 +43,10 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked of every session. Windows in tokens; `grid` are further windows
-    that only the page shows; `evidence` off leaves its columns empty; task files are run
-    in a copy of `workspace`; `half`: only the second half of each session is replayed; `price`
-    are the prices of a bill, "" for none."""
+    """What is done with every session. Windows are in tokens; `grid` are further windows that
+    only the page shows. Without `evidence` its columns stay empty. Task files are run in a copy
+    of `workspace`. With `half` only the second half of each session is replayed. `price` are
+    the prices of a bill as a user writes them, "" for none."""
 
     policies: tuple[str, ...]
     windows: tuple[int, ...]
@@ -85,10 +85,10 @@ class Plan:
 
 def file_results(source: Source, plan: Plan, progress: Progress = lambda _: None,
                  jobs: int = 1) -> list[Result] | list[UnreadFile]:
-    """The results of a file: one for each session, or one that says what was wrong.
+    """The result of each session of a file, or one that says why the file cannot be read.
 
-    `progress` is told the share of the file that is done, 0 to 1. `jobs` processes share the
-    policies.
+    `progress` is called with the share of the file that is done, 0 to 1. With several `jobs`
+    each is a process with some of the policies.
     """
     try:
         sessions = open_sessions(source.path, partial(
@@ -105,7 +105,7 @@ def file_results(source: Source, plan: Plan, progress: Progress = lambda _: None
 
 def _replayed(sessions: Sequence[LogSession], source: Source, plan: Plan,
               progress: Progress = lambda _: None) -> list[Result]:
-    return [result_of(session, source, plan, _part(progress, at, len(sessions)))
+    return [result_of(session, source, plan, _in_file(progress, at, len(sessions)))
             for at, session in enumerate(sessions)]
 
 
@@ -123,7 +123,7 @@ def _in_parts(jobs: int, sessions: Sequence[LogSession], source: Source, plan: P
 
 
 def _joined(results: Sequence[Result], parts: Sequence[Plan], plan: Plan) -> Result:
-    """The result of a session from those of its parts, as if it had been replayed whole."""
+    """The result of one session, joined from those of its parts, as one process would give it."""
     rows, runs = dict[tuple[int, str], TrialRow](), dict[tuple[int, str], PageRun]()
     missed = dict[tuple[int, str], list[Any]]()
     for result, part in zip(results, parts, strict=True):
@@ -146,8 +146,9 @@ def _joined(results: Sequence[Result], parts: Sequence[Plan], plan: Plan) -> Res
     return whole
 
 
-def _part(progress: Progress, at: int, parts: int) -> Progress:
-    return lambda share: progress((at + share) / parts)
+def _in_file(progress: Progress, at: int, sessions: int) -> Progress:
+    """Turns the share done of session number `at` into a share of its file."""
+    return lambda share: progress((at + share) / sessions)
 
 
 def result_of(session: LogSession, source: Source, plan: Plan, progress: Progress) -> Result:
@@ -189,7 +190,7 @@ def _recording(session: LogSession, source: Source, plan: Plan) -> Recording:
 
 
 def notes_of(session: LogSession, recording: Recording) -> list[str]:
-    """Sentences about what the reader could not do, and what cannot be measured."""
+    """Sentences about what could not be read, what was not run and what cannot be measured."""
     notes = []
     if session.unreadable:
         first = session.unreadable[0]
@@ -215,9 +216,9 @@ def compare(sources: Sequence[Source], plan: Plan, jobs: int = 1,
             progress: Callable[[int], None] = lambda _: None) -> Iterator[Result | UnreadFile]:
     """The results of all sources, in their order, as they get done.
 
-    `jobs` files are worked on at a time, each in its own process if there is more than one;
-    the policies of a single file are split into as many parts. `progress` is told the bytes
-    that are done. An interrupt ends the work at once. Raises `UsageError` for less than one job.
+    `jobs` files are worked on at a time, each in a process of its own; the policies of a single
+    file are split into as many parts. `progress` is called with the bytes that are done. An
+    interrupt ends the work at once. Raises `UsageError` for less than one job.
     """
     if jobs < 1:
         raise UsageError(f"{number_of(jobs, 'job')} do nothing", place="--jobs", value=jobs,

@@ -1,9 +1,9 @@
 """Milestone 6: another agent's log as one of our traces.
 
-The records are those that a run without a window writes: each message where it came
-in, before each model call what would be sent, each call and its result. What the
-recorded agent had compressed itself stands as `host_compression`; what its reader had
-to mend is said in `run_start`.
+The records are those that a run without a window writes: each message as it came in, a
+`model_call` before each request, each tool call and its result. Where the recorded agent
+compressed its own context there is a `host_compression`; the notes of the reader stand in
+`run_start`.
 """
 
 from __future__ import annotations

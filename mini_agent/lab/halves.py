@@ -1,8 +1,8 @@
 """Milestone 6: the second half of a session, as a session of its own.
 
-What a policy has to carry there differs from the whole: all that the first half had
-is unknown, and a view that was full at the middle begins empty. What is left out: any
-other cut, which the same few sessions would not make worth more.
+It tests a policy on another history: nothing of the first half is known, and the view, which
+would have been full by then, begins empty. What is left out: other cuts, since they would
+only use the same few sessions again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Milestone 6: what happened in a run besides its requests and its compressions.
 
-A window that its endpoint named, a strategy that failed, a retry, an undo, an end of a
-stage, a resume: whoever asks what a run did has to see these between its steps. What is left
-out: outcomes without gain, of which there are many, none of them news.
+`show` tells these between the steps: a window that the endpoint named, a strategy that
+failed, a retry, an undo, the end of a stage, a resume. What is left out: strategies that
+would have gained nothing, of which there are many.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Payload = Mapping[str, Any]
 
 
 def happened(records: Iterable[Record]) -> Iterator[tuple[int, int, str]]:
-    """(step, seq, words) of each such record, in order; a record without a step is of the
-    step before it."""
+    """(step, seq, words) of each such record, in order. A record without a step gets that of
+    the record before it."""
     step = 0
     for record in records:
         payload = record.get("payload", {})
@@ -34,7 +34,7 @@ def happened(records: Iterable[Record]) -> Iterator[tuple[int, int, str]]:
 
 
 def _words(event: str, payload: Payload) -> str:
-    """One record in words, "" for one that is told elsewhere or is not news."""
+    """One record in words, "" for a record that is not told here."""
     if event == "settings":
         return _settings(payload)
     if event == "compression_skipped" and payload.get("reason") == "breaker_open":

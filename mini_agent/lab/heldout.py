@@ -1,11 +1,11 @@
 """Milestone 6: the digest on sessions that its settings were not chosen on.
 
-The settings that ship were chosen on recorded sessions, and measured on the same ones
-they look better than they are. Here each session is left out once: of a small grid
-(`variants.GRID`) the settings that keep most in context on all *other* sessions, at all
-windows together, of equals the cheapest, are measured on the one left out. `second_halves`
-are another cut of the same sessions: no new ones, but other histories. What is left out:
-the table of chances, which was counted on sessions of which these are a part.
+The settings that ship were chosen on recorded sessions; measured on the same sessions they
+look better than they are. Here each session is left out once. On all *other* sessions, at
+all windows together, the settings of a small grid (`variants.GRID`) are chosen that keep
+the most in context (of equals the cheapest), and they are measured on the one left out.
+`second_halves` replays half of each session: the same sessions, but other histories. What
+is left out: the table of chances, which was counted on a set that includes these sessions.
 """
 
 from __future__ import annotations

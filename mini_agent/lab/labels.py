@@ -1,8 +1,8 @@
-"""Milestone 6: names beside the dots of a picture, none on another or on a dot.
+"""Milestone 6: names beside the dots of a picture, so that none covers another or a dot.
 
-A rule, and no chance: one after the other, a name stands as near to its dot as there is
-room, beside it before over and under it, further down before further up. A line leads there.
-What is left out: names for which there is no room at all; they stand at their dot.
+No chance is involved. One after the other, each name is put as near to its dot as there is
+room: to the side rather than above or below, below rather than above. A line leads to it.
+What is left out: a name for which there is no room at all; it stands at its dot.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import NamedTuple
 LINE = 12               # pixels from one line to the next
 AWAY = 12               # pixels from a dot to its name
 RADIUS = 5              # of a dot, with some air
-# how much of a name is left of its dot, pixels to the right of that, pixels that this is worth
+# the part of a name left of its dot, pixels it is then moved right, the penalty in pixels
 SIDES = ((0, AWAY, 0), (1, -AWAY, 8), (.5, 0, 16), (0, 5 * AWAY, 40), (1, -5 * AWAY, 50))
-CROSSED = 30            # pixels that a dot under a line is worth
-POINTS = 12             # of a leading line that are looked at
-LETTER = 6.1            # pixels of most letters of 11, as Helvetica has them, and of others:
+CROSSED = 30            # the penalty for each dot that a leading line crosses, in pixels
+POINTS = 12             # of a leading line at which it is checked for dots and names
+LETTER = 6.1            # width of most letters of Helvetica at 11 pixels; below, of others
 OTHERS = {"i": 2.4, "j": 2.4, "l": 2.4, "f": 3.1, "t": 3.1, " ": 3.1, ",": 3.1, "r": 3.7, "c": 5.5,
           "k": 5.5, "s": 5.5, "v": 5.5, "x": 5.5, "y": 5.5, "z": 5.5, "w": 7.9, "m": 9.2}
 
@@ -70,8 +70,8 @@ class Label(NamedTuple):
 
 def placed(named: Iterable[tuple[str, Point]], dots: Sequence[Point], width: float,
            height: float) -> list[Label]:
-    """A label for each name, the weightiest first, within a panel of this size; `dots` are
-    all that are drawn."""
+    """A label for each name within a panel of this size. The first names get the best places;
+    `dots` are all that are drawn."""
     taken: list[Label] = []
     for name, dot in named:
         at_the_dot = Label(name, dot, dot.x + AWAY, dot.y)
@@ -81,7 +81,7 @@ def placed(named: Iterable[tuple[str, Point]], dots: Sequence[Point], width: flo
 
 def _best(places: Sequence[tuple[float, Label]], taken: Sequence[Label],
           dots: Sequence[Point]) -> Label | None:
-    """The free place that is nearest, where a dot under its line counts as well."""
+    """The free place with the least distance, to which the dots that its line crosses add."""
     best, least = None, inf
     for far, label in places:
         if far >= least:
@@ -96,7 +96,7 @@ def _best(places: Sequence[tuple[float, Label]], taken: Sequence[Label],
 
 
 def _places(name: str, dot: Point, width: float, height: float) -> list[tuple[float, Label]]:
-    """Where a name can stand in the panel and how far off that is, the nearest place first."""
+    """(distance, label) for each place in the panel where a name can stand, the nearest first."""
     size = text_width(name)
     found = []
     for down in range(-int(dot.y), int(height - dot.y) + 1):

@@ -1,9 +1,9 @@
-"""Milestone 6: words that were never said to the letter, and where they nearly stand.
+"""Milestone 6: where a text nearly stands that no message has to the letter.
 
-Whoever asks `why` copies what a screen showed: it had wrapped the line, another document has
-the name in capitals, and `show` prints the arguments of a call as JSON. So what differs in
-capitals and blanks only is looked for, and what stands in the JSON of a call, or in the
-thinking that a provider has back, which is not a text of the message. What is left out: words
+Whoever asks `why` copies from a screen, which may have wrapped the line, or from a document
+that writes the name in capitals; and `show` prints the arguments of a call as JSON. So a text
+is also found where only capitals and blanks differ, in the JSON of a call, and in the thinking
+that is sent back to a provider, none of which is text of a message. What is left out: words
 that differ in a letter.
 """
 
@@ -17,8 +17,7 @@ from .whyform import NearMiss
 
 
 def nearly_said(text: str, history: Sequence[Message]) -> list[NearMiss]:
-    """Of each message that nearly has a text: `message`, `where` it stands there (text, call
-    or thinking), and the `words` as they stand in a text."""
+    """The messages that nearly have a text, and where in each (`whyform.NearMiss`)."""
     found: list[NearMiss] = []
     for index, message in enumerate(history):
         if words := _like(text, text_of(message)):

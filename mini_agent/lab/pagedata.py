@@ -1,6 +1,7 @@
-"""Milestone 6: the data of the report page, as `pageform.py` has it.
+"""Milestone 6: the data of the report page, in the form that `pageform.py` describes.
 
-`page.render_page` makes the file from it. What is left out: what has no room (`pagesize.py`).
+`page.render_page` makes the file from it. What is left out: which parts of the data have to
+go when the page would be too large (`pagesize.py`).
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def _history(recording: Recording) -> list[HistoryMessage]:
 
 
 def _step_of_each(recording: Recording) -> Iterator[int]:
-    """The step of each message; what follows the last call belongs to that."""
+    """The step of each message; messages after the last call have the step of that call."""
     last = len(recording.calls) - 1
     step = 0
     for index in range(len(recording.messages)):
@@ -145,8 +146,8 @@ def page_data(command: str, estimator: str, facts: Sequence[str],
 def _sessions_that_fit(results: Sequence[Result]) -> tuple[list[PageSession], list[str]]:
     """(the sessions in `SESSIONS` characters, a note on each that is left out).
 
-    Each gets an equal part of what is left. If it needs more, windows not asked for are
-    left out; a session that has no room even then is only in the table.
+    Each session gets an equal part of the room that is left. If it needs more, windows that
+    were not asked for are left out; if that is not enough, it is only in the table.
     """
     room = SESSIONS
     shown: list[PageSession] = []

@@ -1,17 +1,17 @@
-"""Milestone 6: what the report page gets: one JSON value, and nothing else; key by key.
+"""Milestone 6: the one JSON value that the report page is made from, key by key.
 
 The same comparison gives the same data. Every string may be hostile. A list such as
-`[at, entry]` is what JSON has for a tuple. The view of a step is folded like this, as by
-`compression/view.py`:
+`[at, entry]` stands for a tuple. The view of a step is computed as `compression/view.py`
+does it:
 
     view = []; for each step s: append the messages before steps[s] that are not in yet,
     each as an entry {index}; then for each change of step s, in order: take out the
     entries at the positions `affected`, then insert each of `inserts` at its position
     `at`, in rising order.
 
-An entry without `stands_for` (attached) stands for no message. What a change took out
-and no entry of it stands for is `dropped`. What is left out: how it is made (`pagedata.py`)
-and what of it has no room (`pagesize.py`).
+An attached entry has an empty `stands_for`. `dropped` are the messages that a change took
+out and that none of its entries stands for. What is left out: how the data are made
+(`pagedata.py`), and what of them has no room (`pagesize.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Milestone 6: what of a report page is left out, so that it opens in a moment.
 
-Texts stand cut, with their true length; then windows that nobody asked for go; then
-sessions have their row in the table only. The page says each of it.
+First texts are cut, their true length beside them; then windows that nobody asked for are
+left out; then whole sessions, which keep their rows in the table. The page says all of this.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def with_changes_that_fit(page: PageSession, asked: Sequence[int]) -> PageSessio
 
 
 def cut_for(sizes: Iterable[int]) -> int:
-    """Characters of each text, at most `CUT`, with which all of them fit `HISTORY`."""
+    """To how many characters, at most `CUT`, texts are cut so that all fit into `HISTORY`."""
     sizes = list(sizes)
     cut = CUT
     while cut > 50 and sum(min(size, cut) for size in sizes) > HISTORY:
@@ -44,8 +44,8 @@ def cut_for(sizes: Iterable[int]) -> int:
 
 
 def with_fewer_windows(page: PageSession, asked: set[int], room: int) -> PageSession:
-    """A session of a page in `room` characters, if that is possible with what was asked for;
-    what is farthest from it is left out first."""
+    """A session of a page in `room` characters, as far as leaving out windows that were not
+    `asked` for makes it fit; the window farthest from those goes first."""
     sizes = _sizes(page, size_of)
     more = size_of(page) - room
     gone: set[int] = set()

@@ -1,8 +1,8 @@
 """Milestone 6: one panel of a picture: what policies cost and what they keep.
 
-To the right what a policy costs (with its summaries), upwards how much of the far evidence
-its views still held. Colours are classes, so that a page may be dark. What is left out:
-which policies are shown, and which of them are joined by a line or have a name.
+The cost of a policy, summaries included, runs to the right, its far recall upwards. Colours
+are CSS classes, so that a page may be dark. What is left out: which policies are shown, and
+which of them are joined by a line or have a name.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from .labels import Label, Point, placed, text_width
 
-WIDTH, HEIGHT, LEFT, TOP, GAP = 340, 380, 48, 58, 44  # pixels of a panel, margins, between two
-BOTTOM = 40
+WIDTH, HEIGHT, GAP = 340, 380, 44  # pixels: a panel, and between two of them
+LEFT, TOP, BOTTOM = 48, 58, 40     # pixels: margins of the picture
 
 Points = Mapping[str, tuple[float, float]]  # by policy: (cost, far recall)
 
@@ -30,8 +30,8 @@ class Scale(NamedTuple):
 
 @dataclass(frozen=True)
 class Look:
-    """The policies that a line joins, in its order, the names that are told, and those
-    whose dots are hollow."""
+    """The policies that a line joins, in that order; those whose names are shown; those whose
+    dots are hollow."""
 
     joined: Sequence[str]
     named: Collection[str]

@@ -1,5 +1,5 @@
-"""Milestone 6: what `compare` prints: the table and the verdict for people, or for a script the
-rows, and with `--verdict` all that the table and the verdict say.
+"""Milestone 6: what `compare` prints: for people a table and a verdict, for a script the rows
+as JSON or CSV, and with `--verdict` means and verdicts too.
 
 What is left out: the page (`page/`), and how a table is laid out (`tables.py`).
 """

@@ -1,9 +1,8 @@
 """Milestone 6: jobs side by side, each in a process of its own.
 
-What a job comes to passes through a pipe of its own, so that a process can be killed
-at any byte of it and only that job is known to be lost. What went wrong in a job comes
-the same way and is raised here. What this module leaves out: what the jobs are
-(`compare.py`).
+The result of a job comes back through a pipe of its own, so a process that is killed while
+it writes loses only its own job. An exception in a job comes back the same way and is raised
+in the caller. What is left out: what the jobs are (`compare.py`).
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from ..errors import MiniAgentError, UsageError
 
 
 class Job(NamedTuple):
-    """A piece of work, and where it is done: the file that it reads."""
+    """A piece of work; `place` is the file that it reads, for error messages."""
 
     place: str
     do: Callable[[], list[Any]]
 
 
 def side_by_side(jobs: Sequence[Job], at_once: int) -> Iterator[list[Any]]:
-    """What each job comes to, in their order; `at_once` have a process at a time.
+    """The result of each job, in their order; at most `at_once` processes run at a time.
 
-    A caller that stops early ends them all. Raises `UsageError` where one was killed, and what
-    a job has raised, in the form that `_told` gives it.
+    A caller that stops early ends them all. Raises `UsageError` where a process was killed, and
+    the exception of a job, in the form that `_told` gives it.
     """
     waiting = iter(enumerate(jobs))
     running: dict[Connection, tuple[int, BaseProcess]] = {}
@@ -66,7 +65,7 @@ def _begin(job: Job) -> tuple[Connection, BaseProcess]:
 
 
 def _received(reader: Connection, at_once: int) -> list[Any]:
-    """What came through a pipe; `UsageError` where nothing did, or half of it."""
+    """The result that came through a pipe; `UsageError` where it did not come whole."""
     try:
         result: list[Any] | Exception = reader.recv()
     except (EOFError, OSError) as error:
@@ -88,7 +87,7 @@ def _work(writer: Connection, job: Job) -> None:
 
 
 def _told(error: Exception, place: str) -> Exception:
-    """An error that can pass through a pipe and makes one line, even where it is a bug of ours."""
+    """The exception in a form that a pipe can carry and that prints as one line, even a bug."""
     if isinstance(error, (OSError, MemoryError)):
         return error
     if isinstance(error, MiniAgentError):

@@ -22,7 +22,7 @@ class ProgressLine:
         self._shown = 0
 
     def __call__(self, done: int) -> None:
-        """So much is done: more than there was, where a file has grown since."""
+        """Show that so much is done; it may be more than the total, if a file has grown."""
         now, done = self._clock(), min(done, self._total)
         if not self._stream.isatty() or now - self._start < PATIENCE or now - self._last < EVERY:
             return
@@ -51,5 +51,5 @@ def _spoken(seconds: float) -> str:
 
 
 def quiet(total: int) -> ProgressLine:
-    """A line that nobody sees."""
+    """A line that is never shown; its clock stands still at 0."""
     return ProgressLine(total, io.StringIO(), float)

@@ -1,8 +1,8 @@
-"""Milestone 6: what a prototype of the digest measured, on sessions that are not all here.
+"""Milestone 6: the far recall that a prototype of the digest measured, for comparison.
 
-Far recall by window and policy, over 39, 33 and 21 recorded coding sessions of ten
-agents. They are numbers to be held against, not goals: other sessions, another reader of
-them and another way to count tokens make other figures, for the known policies too.
+By window and policy, over 39, 33 and 21 recorded coding sessions of ten agents, not all of
+which are available here. The figures are no goals: other sessions, another reader of them
+and another way to count tokens give other figures, for the known policies too.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Milestone 6: one recorded session, read, counted and split once for all who ask.
 
-A comparison asks for the same messages under many policies and windows. What they
-share is here: the tokens of each message, the steps, the evidence, the words. A
-policy's window gets `Recording.estimate`, which already knows every message of the
-history and counts only what a strategy made.
+A comparison replays the same messages under many policies and windows. What these share is
+computed here once: the tokens of each message, the steps, the evidence, the words. The
+windows count with `Recording.estimate`, which looks up the messages of the history and
+counts only what a strategy made.
 """
 
 from __future__ import annotations
@@ -19,20 +19,19 @@ from ..tokens import PER_MESSAGE, Estimator
 from ..words import GENERAL, words
 from .sessions.base import Act
 
-
-LATELY = 8_192  # texts whose weights are kept: most lines of a digest or a summary were in the
-                # last one, and what one policy renders, another may too
+KEPT = 8_192  # weights of texts that are remembered: most lines of a digest were in the one
+              # before it, and several policies may render the same text
 
 
 class CountedOnce:
-    """An estimator that knows the `tokens` of each message of a history, and what it
-    counted lately."""
+    """An estimator that remembers the `tokens` of each message of a history, and the weights
+    of the texts that it counted last."""
 
     def __init__(self, estimate: Estimator, history: Sequence[Message]) -> None:
         self.name = estimate.name
         self._estimate = estimate
         self.parts = estimate.parts
-        self.weigh: Callable[[str], int] = lru_cache(LATELY)(self._weigh)
+        self.weigh: Callable[[str], int] = lru_cache(KEPT)(self._weigh)
         self._history = history  # kept, so that ids stay
         self.tokens = list(map(estimate.message, history))
         self._known = dict(zip(map(id, history), self.tokens))
@@ -44,7 +43,7 @@ class CountedOnce:
         return self._made + sum(len(text_of(message)) for message in self._history)
 
     def text(self, text: str) -> int:
-        """Tokens of a bare text; looked up where it was weighed lately."""
+        """Tokens of a bare text."""
         return -(-self.weigh(text) // self.parts)
 
     def message(self, message: Mapping[str, Any]) -> int:
@@ -62,7 +61,7 @@ class CountedOnce:
         return self._estimate.weigh(text)
 
     def declarations(self, tools: Sequence[Mapping[str, Any]]) -> int:
-        """0: the declarations of the recorded agent are in no log."""
+        """0, since logs do not hold the tool declarations of the recorded agent."""
         return 0
 
     def __call__(self, messages: Iterable[Mapping[str, Any]]) -> int:

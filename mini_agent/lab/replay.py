@@ -1,14 +1,14 @@
 """Milestone 6: a recorded session, played again under many policies in one pass.
 
-What was said and done stays as it was recorded; before each model call the policy
-governs the view. The model might have acted differently on another view: the result
-says what a policy costs and what it takes away, not how the run would have ended. A
-step whose view is over the hard limit is counted and the replay goes on, though the run
-would have died there. Summaries are written by the scripted stand-in, which only quotes.
+The messages stay as they were recorded; before each model call the policy changes the view.
+On another view the model might have acted differently, so the result says what a policy
+costs and what it takes away, not how the run would have ended. A step whose view is over the
+hard limit is counted and the replay goes on, though the run would have died there. Summaries
+are written by the scripted model, which only quotes.
 
-All policies walk through the history together: each `Trial` has a `Walk`, `replay` hands
-each step to each walk, and the trial's observers are told about it (`Moment`).
-What is left out: what they make of it (`measures.py`, `facts.py`, `pagedata.py`).
+All policies go through the history together: each `Trial` has a `Walk`, `replay` hands each
+step to each walk, and the walk describes it to the observers of its trial (`Moment`). What is
+left out: the observers (`measures.py`, `facts.py`, `pagedata.py`).
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ from .sessions.base import Act
 class Moment(NamedTuple):
     """One step of one trial, just before the model call.
 
-    `at` is the history index of the call's first message. `arrived` are the entries
-    of the messages that came in since the last step; `gone` and `made` are what this
-    step's changes took out of the view (arrivals included) and put in. Tokens:
-    `sent` of the view, `prefix` of the leading entries that the last step sent too,
-    `before` of what the last step sent. `broken` are the laws that changes broke.
+    `at` is the history index of the first message of the call. `arrived` are the entries of
+    the messages that came in since the last step; `gone` and `made` are the entries that the
+    changes of this step took out of the view (arrivals included) and put in. Tokens: `sent`
+    of the view, `prefix` of its leading entries that the last step sent too, `before` of all
+    that the last step sent. `over`: the view is over the window. `broken` are the faults that
+    the changes made against the laws.
     """
 
     step: int
@@ -60,8 +61,8 @@ class Moment(NamedTuple):
 
 Observer = Callable[[Moment], None]
 
-# The tools with which an agent under these policies would follow a handle. Those of the
-# recorded agent are in no log, so declarations count for nothing here.
+# The tools with which an agent under these policies would follow a handle. Logs do not hold
+# the declarations of the recorded agent's own tools, so declarations are not counted here.
 TOOLS = ({"name": "read_result"}, {"name": "recall"})
 
 
@@ -90,8 +91,8 @@ class Trial:
 
 
 class Walk:
-    """A walk of a trial through the history of its session, step by step; `index` is that of
-    the history, one for all trials."""
+    """One trial on its way through the history, step by step; all trials share the `index` of
+    the history."""
 
     def __init__(self, trial: Trial, index: HistoryIndex) -> None:
         self._trial = trial
@@ -100,10 +101,10 @@ class Walk:
         self._gone: dict[int, Entry] = {}  # by id, as `_made`
         self._made: dict[int, Entry] = {}
         self._length = self._tokens = 0  # entries and tokens that the last step sent
-        self._touched = 0                # how many of these no change has touched since
+        self._touched = 0                # the first of these entries that a change has touched
         texts, estimate = trial.recording.texts, trial.recording.estimate
         state, tracer = WindowState(estimate, texts), Tracer()
-        if trial.observers:  # without observers nothing is noted
+        if trial.observers:
             state, tracer = WindowState(estimate, texts, self._changed), Tracer(self._note)
         self._acts = deque(trial.recording.acts)
         resources = Resources(ScriptedModel([], (), texts), tracer, NoStore(), index)
@@ -158,12 +159,12 @@ class Walk:
         self._records.append(record)
 
     def _changed(self, before: View, change: Change, after: View) -> None:
-        """Note what a change does to the view, and which laws it breaks if its policy may."""
+        """Note what a change does to the view, and the laws it breaks if its policy breaks any."""
         self._touched = min(self._touched, first_touched(change))
         gone = {id(entry): entry for entry in before.at(change.affected)}
         made = {id(entry): entry for _, entry in change.inserts}
         for old, new in ((self._made, gone), (self._gone, made)):
-            for key in old.keys() & new.keys():  # what came and went within one step is not news
+            for key in old.keys() & new.keys():  # what came and went within one step is not told
                 del old[key], new[key]
         self._gone |= gone
         self._made |= made

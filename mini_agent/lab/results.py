@@ -1,7 +1,7 @@
-"""Milestone 6: what comes of a file of a comparison, as plain JSON, key by key.
+"""Milestone 6: the result of one session or file of a comparison, key by key.
 
-It is written into shares and read again, so what JSON has no word for is not in it. What
-is left out: how it comes about (`compare.py`), and how many are made into one (`summary.py`).
+Results are written into shares and read again, so they hold only what JSON can express. What
+is left out: how they are made (`compare.py`), and the means over many (`summary.py`).
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from .rows import TrialRow
 
 @final
 class Result(TypedDict):
-    """What comes of one session, under all policies at all windows."""
+    """The result of one session, under all policies at all windows."""
 
-    at: int                        # the number of its source
+    at: int                        # the position of its source among all, from 0
     session: str
     rows: list[TrialRow]           # by window, then by policy, the baseline first
     breaks: list[str]              # policies that break laws by their own account
     notes: list[str]               # sentences: what could not be read, or not be measured
-    unreadable: int                # lines, told of the first session of a file
+    unreadable: int                # lines of the file; 0 for all sessions but its first
     calls: int                     # of tools
     tokens: int                    # of the whole history
-    head: int                      # tokens of what it begins with
-    missed: list[list[Any]]        # [policy, window, *measures.Missed], a tuple but for JSON
+    head: int                      # tokens of all up to the first user message
+    missed: list[list[Any]]        # [policy, window, *measures.Missed]
     page: PageSession | None       # where a page was asked for
 
 
@@ -33,7 +33,7 @@ class Result(TypedDict):
 class UnreadFile(TypedDict):
     """A file that could not be read."""
 
-    at: int                        # the number of its source
+    at: int                        # the position of its source among all, from 0
     session: str                   # the name of the file
     error: str                     # place, value and remedy
     asked: bool                    # named by the user, not found in a folder

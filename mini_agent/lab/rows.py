@@ -1,8 +1,8 @@
 """Milestone 6: the rows of the lab, key by key, as they stand in JSON, in CSV, on the page.
 
-Shares are 0 to 1 with 4 decimals, None where nothing was there to measure; `evidence.py`
+Shares are from 0 to 1 with 4 decimals, None where there was nothing to measure; `evidence.py`
 defines them. A cost is relative to the same session without compression. What is left out:
-how a row comes about (`measures.py`).
+how a row is computed (`measures.py`, `summary.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Measure = Literal["far_recall", "far_in_context", "recall", "fresh", "lines", "r
 
 @final
 class TrialRow(TypedDict):
-    """What became of one session under one policy at one window."""
+    """The figures of one session under one policy at one window."""
 
     session: str
     format: str                    # of the log that it was read from
@@ -25,7 +25,7 @@ class TrialRow(TypedDict):
     peak_tokens: int               # the largest request
     sent_tokens: int               # all requests
     summary_tokens: int            # what a summariser read and wrote
-    cost: float | None             # of all requests, what a cache has at a tenth
+    cost: float | None             # of all requests, where a cached token counts a tenth
     summary_price: float | None    # of the summary_tokens, in full
     over_window_steps: int         # steps whose request was over the window
     far_recall: float | None       # share of what is used again from far back
@@ -33,9 +33,9 @@ class TrialRow(TypedDict):
     recall: float | None           # the same, near things included
     fresh: float | None            # of what only tools had said
     lines: float | None            # of whole lines
-    reach: float | None            # far, with what stands behind a handle
-    prefix_breaks: float | None    # of 100 steps: what had been sent was no longer there as it was
-    cached_tokens: int             # the leading ones that the step before had sent, of all steps
+    reach: float | None            # far recall that counts what stands behind a handle too
+    prefix_breaks: float | None    # of 100 steps: those that changed what had been sent before
+    cached_tokens: int             # leading ones that the step before had sent, over all steps
     answer_tokens: int             # what the recorded agent had answered
     bill: float | None             # requests, answers and summaries; None without prices
     compressions: dict[str, int]   # how many, by strategy
@@ -45,9 +45,9 @@ class TrialRow(TypedDict):
 
 @final
 class MeanRow(TypedDict):
-    """What became of all sessions that count at one window, under one policy.
+    """The figures of all sessions that count at one window, under one policy.
 
-    Where a key is that of a `TrialRow`, here is its mean, each session weighing the same.
+    A key that a `TrialRow` has too is the mean of it, in which each session weighs the same.
     """
 
     window: int                    # tokens

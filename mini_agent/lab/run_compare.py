@@ -1,8 +1,8 @@
 """Milestone 6: the command `compare`, from its options to its outputs.
 
-An interrupt keeps the sessions that are done: they are printed as ever, and the exit
-status is 130. A share (`--shard`) is JSON with all results of its files; `--merge`
-makes of all shares what one call would have made.
+At an interrupt the sessions that are done are printed as usual, and the exit status is 130.
+A share (`--shard`) is JSON with all results of its files; `--merge` puts all shares together
+and prints what one call would have printed.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ from .sources import find_sources, shard
 
 
 class Comparison(NamedTuple):
-    """What was compared, how, and what came of it; of a comparison that was interrupted the
-    results so far."""
+    """What was compared, how, and the results: of an interrupted comparison those so far."""
 
     paths: Sequence[str]
     plan: Plan
@@ -49,7 +48,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
                          remedy="give it together with --json")
     done = Comparison(*merge_shares(options.merge)) if options.merge else (
         _compared(options, bounds, err))
-    bounds.check(done.plan.facts, done.plan.evidence)  # of shares this is known only now
+    bounds.check(done.plan.facts, done.plan.evidence)  # the plan of shares is known only now
     if options.shard:
         out.write(share_text(options.shard, *done))
         return INTERRUPTED if done.interrupted else DONE
@@ -64,7 +63,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
 
 def _report(options: argparse.Namespace, bounds: Bounds, done: Comparison, out: TextIO,
             err: TextIO) -> int:
-    """All that is printed and written; the exit status."""
+    """Print and write everything; returns the exit status."""
     unreadable = _tell_faults(done.results, err)
     good = [result for result in done.results if "rows" in result]
     if not good and not done.interrupted:
@@ -178,7 +177,7 @@ def _write_page(path: Path, paths: Sequence[str], plan: Plan, results: Sequence[
 
 
 def command_of(paths: Sequence[str], plan: Plan, page: str) -> str:
-    """The command line that makes a page again; how the work was shared is not in it."""
+    """The command line that makes a page again, without the options that split the work."""
     plain = Plan(plan.policies, plan.windows)
     words = ["mini-agent", "compare", *paths, "--policy", ",".join(plan.policies),
              "--window", ",".join(map(str, plan.windows))]

@@ -1,4 +1,4 @@
-"""Milestone 6: a file, given on the command line, as steps that can be looked at."""
+"""Milestone 6: the steps of each session in a file that was named on the command line."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .sessions import left_out, open_sessions
 from .steps import TraceStep, steps_of_replay, steps_of_trace
 from .taskrun import run_in_copy
 
-FIRST = 1 << 24  # bytes of a first line that are read
+FIRST = 1 << 24  # bytes of a first line that are read to find out whether it is a record
 SessionSteps = tuple[str, Sequence[TraceStep], Sequence[Message]]
 
 
 class ReplayOptions(NamedTuple):
-    """How a session is to be replayed: under which policy ("": as it was recorded), at which
-    window (as a person types it), a task file in a copy of which workspace. `progress` makes
-    what is told, of so many messages of a session, how many are replayed."""
+    """How a session is replayed: the policy ("": as it was recorded), the window as a person
+    types it, and the workspace whose copy a task file is run in. `progress` makes the line that
+    shows, for a session of so many messages, how many have been replayed."""
 
     policy: str = ""
     window: str = "32k"
@@ -40,12 +40,12 @@ class ReplayOptions(NamedTuple):
 
 def steps_at(path: str, options: ReplayOptions = ReplayOptions(),
              below: bool = True) -> Iterator[SessionSteps]:
-    """(name, steps, history) of each session in a file; with those `below` a trace, and what
-    was done in it since the last call.
+    """(name, steps, history) of each session in a file. With `below` the sub-agents of a trace
+    are included, and the changes that a trace has after its last model call.
 
-    A trace shows what its run sent; with a policy, and for any other log, the session
-    is replayed (under `none` if no policy is named, and then with the marks of what the
-    recorded agent had compressed itself).
+    Of a trace these are the steps that its run sent. With a policy, and for any other log, the
+    session is replayed: under `none` if no policy is named, and then the steps also say where
+    the recorded agent had compressed its own context.
     """
     name, path = Path(path).name, str(find_trace(path))
     policy, window, workspace, progress = options
@@ -67,7 +67,7 @@ def steps_at(path: str, options: ReplayOptions = ReplayOptions(),
 
 
 def unread_at(path: str) -> str:
-    """What of a log is not part of its history, and what could not be read, in words; "" for
+    """In words, what of a log is not part of its history and what could not be read; "" if
     nothing."""
     path = str(find_trace(path))
     if is_trace(path):

@@ -1,7 +1,7 @@
 """Milestone 6: a share of a comparison, as one call prints it and another merges it.
 
-A share lies in a file for a while, and is copied from machine to machine: it has a sum
-of all that it says, and one that does not add up is refused whole.
+Shares are kept in files and copied from machine to machine, so each has a checksum of its
+content, and a share whose checksum is wrong is refused.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Share(TypedDict):
     paths: list[str]               # what was asked to be compared, the same in each share
     plan: dict[str, Any]           # the fields of a `Plan`, whose keys are not said twice
     results: list[Result | UnreadFile]
-    interrupted: NotRequired[bool]  # it has not all of its files
-    sum: NotRequired[str]          # of all the rest; taken out when it was checked
+    interrupted: NotRequired[bool]  # some of its files are missing
+    sum: NotRequired[str]          # the checksum of all the rest; absent once it is checked
 
 
 def share_text(shard: str, paths: Sequence[str], plan: Plan, results: Sequence[Result | UnreadFile],
@@ -83,7 +83,7 @@ def _read_share(path: str) -> Share:
 
 
 def _is_share(read: object) -> TypeGuard[Share]:
-    """By its format; that it is as it was written, its sum says."""
+    """Whether the format is right; `_read_share` checks the content by its checksum."""
     return isinstance(read, dict) and read.get("compare") == FORMAT
 
 

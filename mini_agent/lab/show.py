@@ -1,8 +1,8 @@
 """Milestone 6: exactly what the model got at a step, and what changed since the last one.
 
-Each entry: its place in the view, the history messages it stands for, role and tool,
-how it stands there, its tokens; below it the text, and the calls it asks for. Control
-characters are shown as escapes: what a tool printed must not reach the terminal.
+Each entry is shown with its place in the view, the history messages that it stands for, role
+and tool, how it came about, and its tokens; below these come its text and its calls. Control
+characters are shown as escapes, since what a tool printed must not control the terminal.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
 
 
 def _size(tokens: int, messages: int) -> str:
-    """Tokens and messages of a request; messages alone where nobody counted the tokens. A large
-    one is wider than its column, and keeps apart all the same."""
+    """Tokens and messages of a request; messages alone where the tokens were not counted. A wide
+    one is longer than its column, but still two blanks away from the next."""
     return f"{f'{tokens} ({messages})' if tokens or not messages else f'({messages})':<10}  "
 
 
@@ -70,7 +70,7 @@ def _child_line(end: Mapping[str, Any], place: str) -> str:
 
 
 def _row(start: str, told: Sequence[str]) -> Iterator[str]:
-    """A step and what happened, one change a line."""
+    """The lines of one step: what happened, one thing a line, behind `start` on the first."""
     for at, change in enumerate(told or ("",)):
         yield f"{start if at == 0 else ' ' * len(start)}{change}".rstrip()
 
@@ -129,8 +129,8 @@ def step_objects(path: str, step: int | None,
 
 
 def messages_at(path: str, index: int, workspace: str = "") -> list[tuple[str, Message]]:
-    """(name, message) of each session of a file that has a message with this number: as it
-    was said, whatever was sent of it. Raises `UsageError` where none has."""
+    """(name, message) of each session of a file that has a message with this number, whole, even
+    if it was sent shortened or not at all. Raises `UsageError` where no session has one."""
     found = [(name, history) for name, _, history in steps_at(
         path, ReplayOptions(workspace=workspace), below=False)]
     last = max(len(history) for _, history in found) - 1
@@ -150,7 +150,7 @@ def show_message(path: str, index: int, workspace: str = "") -> Iterator[str]:
 
 def _found(path: str, step: int | None,
            options: ReplayOptions) -> list[tuple[str, Sequence[TraceStep]]]:
-    """(name, steps) of each session of a file, of which one at least has this step."""
+    """(name, steps) of each session of a file. Raises `UsageError` where none has this step."""
     found = [(name, steps) for name, steps, _ in steps_at(path, options, below=False)]
     taken = [one.step for _, steps in found for one in steps]
     if step is not None and step not in taken:
@@ -177,7 +177,7 @@ def _whole(view: View) -> Iterator[str]:
 
 
 def _changed(before: Sequence[Entry], view: View, taken: TraceStep) -> Iterator[str]:
-    """What left the view (-), what came (+), each change of the step first."""
+    """The changes of the step, then the entries that left the view (-) and that came (+)."""
     for record in taken.changes:
         yield INDENT + _told(record["payload"])
     old, new = {id(entry) for entry in before}, {id(entry) for entry in view.entries}

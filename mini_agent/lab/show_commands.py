@@ -1,7 +1,7 @@
-"""Milestone 6: `show` and `why`: looking at one session, from the command line.
+"""Milestone 6: the commands `show` and `why`, which look at one session.
 
-Here are their options and examples; what they do is imported when they are run, so
-that the other commands start fast.
+The code behind them is imported only when they are run, so that the other commands start
+fast.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..subcommands import add_command, add_plain
 if TYPE_CHECKING:
     from .session_steps import ReplayOptions
 
-SHOWN, WHY = 30, 12  # blanks before what goes on of a row of each
+SHOWN, WHY = 30, 12  # blanks before the continuation of a long row, of `show` and of `why`
 
 
 def add_show(commands: Any) -> None:
@@ -52,7 +52,7 @@ def _add_replay(parser: argparse.ArgumentParser) -> None:
 
 
 def _replay_options(options: argparse.Namespace) -> ReplayOptions:
-    """What the options of `_add_replay` say."""
+    """The values of the options that `_add_replay` adds."""
     from .progress import ProgressLine
     from .session_steps import ReplayOptions
 
@@ -84,7 +84,7 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _shown_objects(options: argparse.Namespace) -> Iterable[Any]:
-    """A message, or what was sent at a step or at each."""
+    """The JSON values: a message, or what was sent at one step or at each."""
     from .show import messages_at, step_objects
 
     if options.message is not None:
@@ -94,7 +94,7 @@ def _shown_objects(options: argparse.Namespace) -> Iterable[Any]:
 
 
 def _shown_lines(options: argparse.Namespace) -> Iterable[str]:
-    """The same for people; or only what changed."""
+    """The lines about a message, or about what was sent or changed at one step or at each."""
     from .show import show_message, show_step
 
     if options.message is not None:
@@ -103,7 +103,7 @@ def _shown_lines(options: argparse.Namespace) -> Iterable[str]:
 
 
 def _shown_rows(options: argparse.Namespace) -> Iterable[str]:
-    """A row a step."""
+    """The overview of a session, a row a step."""
     from ..hostile import escaped
     from ..subagents.traces import find_trace
     from ..trace import read_trace
@@ -142,7 +142,7 @@ def _why(options: argparse.Namespace) -> int:
 
 
 def _explained(options: argparse.Namespace) -> bool:
-    """Tell of the text in each session of the file; whether it was found in one."""
+    """Print what is known of the text in each session of the file; True if one has it."""
     from ..columns import write_rows
     from ..hostile import escaped
     from ..subagents.traces import find_trace

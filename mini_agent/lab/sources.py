@@ -19,8 +19,8 @@ from ..subagents.traces import find_trace
 
 @dataclass(frozen=True)
 class Source:
-    """A file to read, number `at` of all. `asked`: the user named it, so that a fault in it
-    is an error; a file that was found in a folder may be something other than a session."""
+    """A file to read, number `at` of all, `size` in bytes. `asked`: the user named it, so it is
+    an error if it cannot be read; a file found in a folder may be no session at all."""
 
     at: int
     path: str
@@ -32,9 +32,9 @@ class Source:
 def find_sources(paths: Sequence[str]) -> list[Source]:
     """The files at `paths`, folders searched through, each file once.
 
-    What begins with a dot is left out, and in a folder so is a run's own folder, whose
-    sub-agents are reached through its trace. Raises `UsageError` if a path is not
-    there or a folder has no file.
+    In a folder, names that begin with a dot are left out, and so are the folders of runs: the
+    sub-agents in them are reached through the trace of their parent. Raises `UsageError` if a
+    path is not there or a folder has no file.
     """
     found: dict[str, bool] = {}
     for path in paths:
@@ -66,7 +66,8 @@ def _is_wanted(file: Path, top: Path) -> bool:
 
 
 def _size(path: str, asked: bool) -> int:
-    """The bytes of a file, 0 if it was found and has gone since: its reader says so."""
+    """The bytes of a file; 0 if it was found in a folder and has gone since, which its reader
+    will report."""
     try:
         return os.stat(path).st_size
     except OSError as error:

@@ -1,7 +1,7 @@
-"""Milestone 6: a finished trace, step by step: what came in, what was done, what was sent.
+"""Milestone 6: a session step by step: what came in, what was done, what was sent.
 
-The same questions (`why`, `show`) are asked of a trace, whose views are rebuilt from
-its records, and of a session that is replayed under a policy; both come as `TraceStep`.
+`why` and `show` ask the same questions of a trace, whose views are rebuilt from its records,
+and of a session that is replayed under a policy. Both are given to them as `TraceStep`s.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ PAYLOADS: Mapping[str, Mapping[str, Any]] = {  # event: the schema of what is re
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """One model call: its step, `history` messages said before it, the entries that
-    `arrived` since the last call, the records of the changes since then, and the tokens
-    `sent`, tool declarations too (0 where nobody has counted them). `host`: another agent,
-    whose log this is, had compressed its own context since then. `asked` is False of what
-    was done since the last call, which no request has had yet."""
+    """One model call. `history` is how many messages came before it; `arrived` are the entries
+    that came in since the last call, `changes` the records of changes since then; `sent` are
+    the tokens of the request with its tool declarations, 0 where they were not counted. `host`:
+    the recorded agent had compressed its own context since the last call. `asked` is False
+    for changes at the end of a trace that no model call follows."""
 
     step: int
     history: int
@@ -53,8 +53,8 @@ class TraceStep:
 
 def steps_of_trace(records: Sequence[Record], estimate: Estimator,
                    since: bool = False) -> Iterator[TraceStep]:
-    """The model calls of a trace, and after them, if asked for, the changes `since` the last
-    one, where there are any. Raises `TraceError` where a record does not fit."""
+    """The model calls of a trace, and with `since` a last step for the changes after the last
+    call, if there are any. Raises `TraceError` where a record does not fit."""
     arrived: list[Entry] = []
     changes: list[Record] = []
     size, host, step = 0, False, -1
@@ -79,7 +79,7 @@ def steps_of_trace(records: Sequence[Record], estimate: Estimator,
 
 
 def views(steps: Iterable[TraceStep]) -> Iterator[tuple[TraceStep, View]]:
-    """Each step with the view that was sent; it changes as the next one is asked for."""
+    """Each step with the view that was sent. The view is only valid until the next is taken."""
     view = View()
     for taken in steps:
         for entry in taken.arrived:
@@ -92,9 +92,9 @@ def views(steps: Iterable[TraceStep]) -> Iterator[tuple[TraceStep, View]]:
 def steps_of_replay(recording: Recording, policy: Policy, window: int,
                     marks: Iterable[int] = (), progress: Callable[[int], Any] = lambda _: None,
                     ) -> list[TraceStep]:
-    """The model calls of a recorded session under a policy at a window; `marks` are how many
-    messages it had each time its own agent compressed it, `progress` hears how many of its
-    messages are replayed."""
+    """The model calls of a recorded session under a policy at a window. `marks`: how many
+    messages it had each time its own agent compressed it. `progress` is called with the number
+    of messages replayed so far."""
     taken: list[TraceStep] = []
     waiting = sorted(marks)
 

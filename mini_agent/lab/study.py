@@ -1,11 +1,10 @@
 """Milestone 6: what a comparison over many sessions says of the digest.
 
-The table of all policies (`summary.py`) has means over different sessions with wide
-intervals; here policies are compared with each other session by session. `best_known` is
-chosen by the table itself, for each measure anew: of all policies that are not ours, the
-one with the highest mean at that window. A part of the digest is worth the paired
-difference to a variant without it, negative results too. Cost here is what is paid
-in all: `cost` and the price of the summaries.
+The table of all policies (`summary.py`) has means whose intervals are wide, since sessions
+differ; here policies are compared with each other session by session. `best_known` is, for
+each measure and window, the policy with the highest mean of all that are not ours. What a
+part of the digest is worth is the paired difference to a variant without it, also where
+that is negative. Cost here is all that is paid: `cost` and the price of the summaries.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ POLICIES = (*KNOWN, *OURS, *VARIANTS, *EXTREMES)
 FAR: Final = "far_recall"
 CONTEXT: Final = "far_in_context"
 KEPT: tuple[Measure, ...] = (FAR, CONTEXT)
-WITHIN = .10  # of far recall: policies that keep nearly as much must not be cheaper
+WITHIN = .10  # of far recall: policies this close to the digest keep nearly as much
 
 
 class Pair(NamedTuple):
@@ -46,8 +45,8 @@ class Pair(NamedTuple):
 class Study:
     """The results of `compare.compare` over a folder of sessions.
 
-    `known` are the policies that ours is compared with; all of `POLICIES` are in the
-    results, or at least these, `digest` and the variants asked for.
+    `known` are the policies that the digest is compared with. The results hold all of
+    `POLICIES`, or at least `known`, `digest` and the variants asked for.
     """
 
     results: Sequence[Result]

@@ -1,11 +1,11 @@
 """Milestone 6: many sessions as one row per window and policy.
 
-Evidence is averaged within a step, over the steps of a session (`measures.py`), then
-over sessions, each weighing the same. A session counts at a window if it has 20 calls
-and more, its whole history is over 1.15 windows, and system and first user message are
-under 40 % of the window: what always fits, or never, tells nothing of a policy. The
-interval is a bootstrap over sessions (2.5 and 97.5 %), drawn with a fixed seed. Sums
-are exact (`fsum`), so that every version of Python gives the same bytes.
+Shares are averaged over the steps of a session (`measures.py`), then over the sessions, each
+weighing the same. A session counts at a window if it has 20 calls or more, its history is
+over 1.15 windows, and its system and first user messages are under 40 % of the window: a
+session that always fits, or never can, says nothing about a policy. The interval is a
+bootstrap over sessions (2.5 and 97.5 %) with a fixed seed. Sums are exact (`fsum`), so that
+every version of Python gives the same bytes.
 """
 
 from __future__ import annotations

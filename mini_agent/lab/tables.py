@@ -1,7 +1,7 @@
 """Milestone 6: what `compare` prints: a table, or the rows as JSON or CSV.
 
-On a terminal the table has the columns that decide and as many of the others as there is
-room for; everywhere else it has all.
+On a terminal the table has as many columns as there is room for, the most important ones;
+in a file or a pipe it has all.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def as_json(rows: Sequence[Mapping[str, object]]) -> str:
 def as_csv(rows: Sequence[Mapping[str, object]]) -> str:
     """A head and one line per row; compressions and facts as `name=value` with blanks.
 
-    A text that a spreadsheet would take for a formula has a `'` in front; control
+    A text that a spreadsheet would take for a formula gets a `'` in front; control
     characters are escaped.
     """
     out = io.StringIO()
@@ -115,8 +115,8 @@ def figure(key: str, value: object) -> str:
 
 
 def _facts(rows: Sequence[TrialRow], never_said: bool = True) -> Iterator[str]:
-    """One line per fact: its state at the last step under each policy. `never_said`: also
-    for those that are gone under all of them, `none` too."""
+    """One line per fact: its state at the last step under each policy. Without `never_said` a
+    fact that is gone under all of them, also under `none`, is left out."""
     for fact in rows[0]["facts"]:
         states: dict[str, list[str]] = {}
         for row in rows:
@@ -129,7 +129,7 @@ def _facts(rows: Sequence[TrialRow], never_said: bool = True) -> Iterator[str]:
 
 
 def fact_lines(results: Sequence[Result]) -> Iterator[str]:
-    """For many sessions: where each fact is, in those in which it was said."""
+    """For many sessions: where each fact is, for the sessions in which it was said."""
     for result in results:
         for window in dict.fromkeys(row["window"] for row in result["rows"]):
             rows = [row for row in result["rows"] if row["window"] == window]
@@ -191,7 +191,7 @@ def _missed(result: Result) -> dict[tuple[str, int], list[Sequence[Any]]]:
 
 def with_missed(result: Result, policies: Sequence[str], limit: int
                 ) -> Iterator[Mapping[str, object]]:
-    """The rows of a session, those of the policies that were asked for with what they missed."""
+    """The rows of a session; for the policies that were asked for, with what they missed."""
     cells = _missed(result)
     for row in result["rows"]:
         if row["policy"] not in policies:

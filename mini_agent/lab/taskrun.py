@@ -1,9 +1,9 @@
 """Milestone 6: a task file becomes a session by being run.
 
-The scripted model replays it without a window, in a copy of the workspace that is
-thrown away: comparing must not change a file of the user's. And it must run nothing of
-a stranger's: a log is known by its content, so any file may turn out to be a task. So
-its commands are run only where somebody named the file itself and a workspace for it.
+The scripted model replays it without a window, in a copy of the workspace that is thrown
+away, since a comparison must not change a file of the user's. Nor may it run a stranger's
+commands: the format of a log is found by its content, so any file may turn out to be a task
+file. Commands are run only if the user named the file itself and a workspace for it.
 """
 
 from __future__ import annotations
@@ -34,12 +34,11 @@ HARMLESS = tuple(name for name in NAMES if name != "run_command")
 
 
 def run_in_copy(path: str, workspace: str = "", named: bool = True) -> list[LogSession]:
-    """The session that a run of the task file is, and after it those of its sub-agents.
+    """The session of a run of the task file, and after it those of its sub-agents.
 
-    Without a workspace it is run in an empty folder, and without commands, as it is where
-    it was not `named` but found in a folder; a note of the session counts these.
-
-    Raises `UsageError` for a broken task file or a workspace that is not a folder.
+    Without a workspace the task is run in an empty folder. Commands are not run then, nor if the
+    file was not `named` but found in a folder; a note of the session counts them. Raises
+    `UsageError` for a broken task file or a workspace that is not a folder.
     """
     task = load_task(Path(path))
     check_child_scripts(task)
@@ -50,8 +49,8 @@ def run_in_copy(path: str, workspace: str = "", named: bool = True) -> list[LogS
         copy, trace = Path(folder) / "workspace", Path(folder) / "run.jsonl"
         _copy(workspace, copy)
         outcome = _run(task, copy, trace, NAMES if trusted else HARMLESS)
-        sessions = [_session(name + below, read_trace(path).records)
-                    for below, path in family_of(trace)]
+        sessions = [_session(name + below, read_trace(place).records)
+                    for below, place in family_of(trace)]
     held_back = sum(call["name"] == "run_command" for session in sessions
                     for message in session.messages for call in calls_of(message))
     if held_back and not trusted:

@@ -1,8 +1,8 @@
 """Milestone 6: the digest with a part of it switched off, to see what each is worth.
 
-Only the lab has these: a name says what `digest` is without, or what was tried with it
-and did not help. What a part is worth is the difference to `digest` itself. `GRID` are
-its settings that `heldout.py` chooses among.
+Only the lab has these policies. The name of a variant says which part of `digest` is
+switched off, or what was tried with it and did not help; the difference to `digest` itself
+is what the part is worth. `GRID` are the settings that `heldout.py` chooses among.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "digest_clip_first": ("old results are clipped before a digest is made", {}),
     "digest_clear_first": ("old results become placeholders before a digest is made", {}),
 }
-GRID: Mapping[str, Mapping[str, Any]] = {  # the target, a digest, a result, in % of the window
+GRID: Mapping[str, Mapping[str, Any]] = {  # % of the window: target, a digest, a result
     f"digest_{target}_{digest}_{share:g}": {
         "target": f"{target}%", "digest": digest / 100, "share": share / 100}
     for target in (65, 75) for digest in (40, 50) for share in (6.25, 10)}

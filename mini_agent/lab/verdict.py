@@ -1,11 +1,11 @@
 """Milestone 6: which policy to take, and why.
 
-Only policies that stayed within the window and kept the laws are advised, and named are
-always both sides, what is kept and what it costs: one number alone would praise the
-wrong. Of those that keep nearly the most, with and without its context, the cheapest is
-taken, its summaries paid in full; with prices by its bill. Of many sessions the difference
-to another policy is taken session by session, and its interval with it. What is left out:
-how it looks; the page and the terminal say the same sentences.
+Only policies that stayed within the window and kept the laws are advised. Of those that keep
+nearly the most, both in far recall and in far recall in context, the cheapest is advised:
+summaries are paid in full, and with prices the bill decides. What it keeps and what it costs
+are always told together, since either number alone would mislead. Over many sessions the
+difference to another policy is taken session by session, with its interval. What is left
+out: how it looks; the page and the terminal have the same sentences.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .variants import VARIANTS
 from .verdictform import Difference, Scope
 
 BOUNDS = ("none", *EXTREMES)  # they stand in the table as bounds, not as advice
-NEARLY = .02       # of far recall, and of that in context: two that differ less are close
-NO_STEP = .005     # of the steps of many sessions: the table says 0 % of less
+NEARLY = .02       # of either recall: a policy this close to the best keeps nearly the most
+NO_STEP = .005     # of the steps of many sessions: the table shows less as 0 %
 UNMEASURED = "What is lost was not measured: nothing is used again, or --no-evidence was given."
 TOO_LITTLE = "Too little is used again to measure what is lost."
 
@@ -32,10 +32,10 @@ TOO_LITTLE = "Too little is used again to measure what is lost."
 class Verdict:
     """What to do in one place: a session and a window, or a window and all its sessions.
 
-    `so` is how it is without compression. Rows: the one to `take`, the one that keeps the
-    `most`, the `cheapest`; `next` is what keeps the most besides the one to take. Where
-    nothing is measured there is only the `smallest`, and where there is nothing to take,
-    `instead` says why.
+    `so` is a sentence about the session without compression. Rows: the policy to `take`, the
+    one that keeps the `most`, the `cheapest`, and `next`, which keeps the most besides the one
+    to take. If no recall was measured there is only the one with the `smallest` peak; if there
+    is nothing to take, `instead` says why.
     """
 
     where: Scope
@@ -116,19 +116,18 @@ def verdicts(rows: Sequence[TrialRow], summary: Sequence[MeanRow],
 
     `unsound` are the policies that break laws by their own account.
     """
-    out = unsound.union(BOUNDS, VARIANTS)
     if summary:
         for window in dict.fromkeys(row["window"] for row in summary):
             yield _of_many(window, [row for row in summary if row["window"] == window], unsound)
         return
     for key in dict.fromkeys((row["session"], row["window"]) for row in rows):
         yield _of_one(Scope(key[1], key[0]),
-                      [row for row in rows if (row["session"], row["window"]) == key], out)
+                      [row for row in rows if (row["session"], row["window"]) == key], unsound)
 
 
 def fit_to_ship(rows: Sequence[MeanRow], unsound: set[str]) -> list[MeanRow]:
     """Of the rows of a `summary` those that may be advised: no bound, within the window, lawful."""
-    out = unsound.union(BOUNDS, VARIANTS)
+    out = _unadvisable(unsound)
     return [row for row in rows if row["policy"] not in out and not row["law_breaks"]
             and (row["over_share"] or 0) < NO_STEP]
 
@@ -146,13 +145,19 @@ def _of_many(window: int, rows: Sequence[MeanRow], unsound: set[str]) -> Verdict
                     [row for row in rows if row["policy"] not in BOUNDS])
 
 
-def _of_one(where: Scope, rows: Sequence[TrialRow], out: set[str]) -> Verdict:
+def _unadvisable(unsound: set[str]) -> set[str]:
+    """The policies that are never advised, whatever their rows say."""
+    return unsound.union(BOUNDS, VARIANTS)
+
+
+def _of_one(where: Scope, rows: Sequence[TrialRow], unsound: set[str]) -> Verdict:
     base = next((row for row in rows if row["policy"] == "none"), rows[0])
     if not base["over_window_steps"]:
         return Verdict(where, "the whole session fits, its largest request has "
                               f"{number_of(base['peak_tokens'], 'token')}.")
     so = (f"without compression {base['over_window_steps']} of {number_of(base['steps'], 'step')} "
           "would not have fitted.")
+    out = _unadvisable(unsound)
     sound = [row for row in rows if row["policy"] not in out and not row["law_breaks"]
              and not row["over_window_steps"]]
     if sound and all(row["far_recall"] is None for row in sound):
@@ -162,8 +167,8 @@ def _of_one(where: Scope, rows: Sequence[TrialRow], out: set[str]) -> Verdict:
 
 def _advised(where: Scope, so: str, sound: Sequence[AnyRow],
              beside: Sequence[AnyRow] = ()) -> Verdict:
-    """What to take of policies that may be taken; `beside` are those that it is held against
-    where it is the only one."""
+    """What to take of the policies that may be advised. It is compared with the best other one of
+    these or, if there is no other, of `beside`."""
     if not sound:
         return Verdict(where, so,
                        instead="No policy here stays within the window and keeps the laws.")
@@ -191,7 +196,7 @@ def _lost(most: AnyRow, row: AnyRow, key: Measure) -> float:
 
 
 def paid(row: AnyRow) -> float:
-    """The price of all requests and summaries; what has none is not cheap."""
+    """The price of all requests and summaries; infinite where it is not known."""
     return float("inf") if row["cost"] is None else row["cost"] + (row["summary_price"] or 0)
 
 

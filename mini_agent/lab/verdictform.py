@@ -1,4 +1,4 @@
-"""Milestone 6: what a verdict is about, what it stands on, and its form as plain JSON.
+"""Milestone 6: the scope of a verdict, the difference it rests on, and its form as JSON.
 
 What is left out: how it is found, and its sentences (`verdict.py`).
 """
@@ -42,7 +42,7 @@ class Difference(NamedTuple):
 
     @property
     def may_be_chance(self) -> bool:
-        """Whether the mean is not told from none."""
+        """Whether the interval includes no difference at all."""
         return self.low <= 0 <= self.high
 
 

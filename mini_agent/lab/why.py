@@ -1,8 +1,9 @@
 """Milestone 6: why did the model no longer know it?
 
-For one text: when it entered and from where, at which steps the model could see it and
-in what form, which record took it away, and how it can be got back now. What is left out:
-finding the session and its steps (`session_steps.py`, `steps.py`), and the words (`whywords.py`).
+For one text: when it entered and from where, at which steps the model could see it and in
+what form, which record took it away, and how it can be got back now. What is left out: how
+the session and its steps are found (`session_steps.py`, `steps.py`), and the sentences
+(`whywords.py`).
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from ..trace import Record
 from .facts import state_by
 from .nearly import nearly_said
 from .steps import TraceStep
-from .whyform import NAMED, Cause, Occurrence, Explanation, FirstSeen, Origin, WayBack
+from .whyform import NAMED, Cause, Explanation, FirstSeen, Occurrence, Origin, WayBack
 
-EACH = "read_result(handle=N)"  # in a text that stands for many, each of which can be read again
+EACH = "read_result(handle=N)"  # in the text of an entry whose messages can each be read again
 
 
 @dataclass
 class Sighting:
-    """Steps `first` to `last` at which the text stood in one form, or, not `sent`, as it will
-    stand in the next request; `cause` is the record that made it so, None where it was a
-    new message."""
+    """The text stood in one `form` from step `first` to step `last`, in the history messages
+    `at`. `cause` is the record that brought it into that form, None where a new message did.
+    If not `sent`, this is how it will stand in the next request."""
 
     first: int
     last: int
@@ -40,14 +41,14 @@ class Sighting:
     sent: bool = True
 
     def goes_on(self, later: Sighting) -> bool:
-        """Whether the next one only has more messages, and they cannot all be named anyhow."""
+        """Whether the later one only adds messages to those that are too many to be named."""
         return (len(self.at) >= NAMED and later.cause is None and later.sent
                 and later.form == self.form and later.at[:len(self.at)] == self.at)
 
 
 class Followed:
-    """A view, built from the steps one by one, in which a text is followed: `holders` are the
-    history messages so far that have it, `having` the entries that do, by their id."""
+    """Follows a text through the view, which is built step by step. `holders` are the history
+    messages so far that have the text, `having` the entries of the view that have it, by id."""
 
     def __init__(self, text: str, history: Sequence[Message]) -> None:
         self.text, self.view = text, View()
@@ -57,8 +58,9 @@ class Followed:
                             if text in text_of(message))
 
     def take(self, step: TraceStep) -> tuple[list[Entry], Record | None, Record | None]:
-        """What has arrived with the text; the last of the step's changes that touched the text,
-        and the last that touched a message with it (say, a handle whose text is elsewhere)."""
+        """Apply a step. Returns the arrived entries that have the text; the last change that
+        touched an entry with the text; and the last that touched an entry of a message that
+        has it (such as a handle, which stands for the message but has not its text)."""
         cause = about = None
         while self._where and self._where[0] < step.history:
             self.holders.add(self._where.popleft())
@@ -83,8 +85,9 @@ class Followed:
         return found
 
     def look(self, step: int, cause: Record | None) -> Sighting:
-        """How the text stands in the view: its form, and the history messages it stands for. Text
-        that no message has had yet can still be there, in a summary or attached: `made`."""
+        """The form in which the text stands in the view, and the history messages that the entries
+        with it stand for. The form is `made` where no message has had the text yet, but a
+        summary or an attached entry has it."""
         hows = {entry.how for entry in self.having.values()}
         form = state_by(hows, self.view, self.holders) or ("made" if hows else "")
         if form == "verbatim" and "verbatim" not in hows:
@@ -98,8 +101,8 @@ class Followed:
 
 def sightings(text: str, steps: Iterable[TraceStep],
               history: Sequence[Message]) -> tuple[list[Sighting], View]:
-    """The forms in which `text` was seen, step after step, "" before it was there, and the
-    last view. Steps that only have more messages than can be named are one sighting."""
+    """The forms in which `text` stood, step after step ("" before it was there), and the last
+    view. Steps that only add messages to more than can be named are one sighting."""
     found: list[Sighting] = []
     followed = Followed(text, history)
     for step in steps:
@@ -145,8 +148,8 @@ def explain(text: str, steps: Iterable[TraceStep], history: Sequence[Message]) -
 
 
 def _first_seen(index: int, asked: Sequence[TraceStep], found: Sequence[Sighting]) -> FirstSeen:
-    """The step whose request first had a message, or None, and whether the text was still in
-    it: a message can be cut before it is first sent."""
+    """The step whose request first had a message, None if there is none, and whether the text was
+    in it: a message can be cut before it is first sent."""
     at = bisect_right(asked, index, key=lambda step: step.history)
     if at == len(asked):
         return {"first_seen": None, "with_text": False}

@@ -1,13 +1,13 @@
 """Milestone 6: what `why` knows of a text, as plain JSON, key by key.
 
-What is left out: how it is found (`why.py`, `nearly.py`), and its words for people.
+What is left out: how it is found (`why.py`, `nearly.py`), and the sentences (`whywords.py`).
 """
 
 from __future__ import annotations
 
 from typing import Any, TypedDict
 
-NAMED = 5  # messages that are named one by one
+NAMED = 5  # as many messages are named; of the others only the number is told
 
 
 class Origin(TypedDict):
@@ -33,7 +33,7 @@ class Occurrence(Origin, FirstSeen):
 
 
 class NearMiss(TypedDict):
-    """A message that has the text but for capitals and blanks, or where nobody would look."""
+    """A message that has the text except for capitals and blanks, or outside its own text."""
 
     message: int             # history index
     where: str               # text, call or thinking
@@ -52,7 +52,7 @@ class Cause(TypedDict):
 
 
 class Period(TypedDict):
-    """Steps at which the text stood in one form, one after another."""
+    """A run of steps at which the text stood in one form."""
 
     first: int
     last: int
@@ -63,25 +63,25 @@ class Period(TypedDict):
 
 
 class WayBack(TypedDict):
-    """How the text can be had."""
+    """How the text can be got back."""
 
     handles: list[int]       # those that the newest view shows of messages that have it
-    spans: list[int]         # of the others, those in a span that it says can be read again
+    spans: list[int]         # others: the view says only that a span with them can be read again
     log: list[int]           # history indexes of all messages that have it
 
 
 class Now(WayBack):
     """How the text stands at last."""
 
-    form: str                # as of the last that was seen, "" for none
+    form: str                # that of the last of `seen`, "" for none
 
 
 class Explanation(TypedDict):
-    """All of it."""
+    """All that `why` knows of a text."""
 
     text: str
     entered: list[Occurrence]
-    nearly: list[NearMiss]   # only where it was never said
+    nearly: list[NearMiss]   # empty unless `entered` is
     seen: list[Period]
     host: list[int]          # the steps before which a recorded agent had compressed
     now: Now

@@ -1,4 +1,4 @@
-"""Milestone 6: what `why` knows of a text, in words, a line a fact.
+"""Milestone 6: what `why` knows of a text, in sentences, one a line.
 
 What is left out: how it is found (`why.py`), and its form as plain JSON (`whyform.py`).
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ..columns import number_of
 from ..hostile import one_line
-from .whyform import NAMED, Cause, Occurrence, Explanation, Now, Period
+from .whyform import NAMED, Cause, Explanation, Now, Occurrence, Period
 
 ARGUMENT_CHARS = 120  # of the arguments of a call; --json has all of them
 
@@ -32,7 +32,7 @@ def why_lines(found: Explanation) -> Iterator[str]:
 
 
 def _until(found: Explanation) -> str:
-    """When it was said again after the last compression of the recorded agent."""
+    """The step at which the text came again after the recorded agent's last compression."""
     again = [place["first_seen"] for place in found["entered"]
              if place["first_seen"] is not None and place["first_seen"] > found["host"][-1]]
     return f", until it was said again: step {again[0]}" if again else ""
@@ -52,7 +52,7 @@ def _entered(entered: Sequence[Occurrence]) -> Iterator[str]:
 
 
 def _never_said(found: Explanation) -> Iterator[str]:
-    """No message has it; where it nearly stands."""
+    """The lines for a text that no message has: where it nearly stands."""
     yield "it was never said in this session (capitals and blanks have to be as they were)"
     for place in found["nearly"][:NAMED]:
         words = {"text": repr(one_line(place["words"], ARGUMENT_CHARS)),

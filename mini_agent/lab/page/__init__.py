@@ -1,10 +1,10 @@
 """Milestone 6: the report page: one file, no network, readable without scripting.
 
-`render_page` fills the template once, with real `.css` and `.js` files of this folder.
-The verdict, the table and the curves are made here and stand in the page as text
-and picture; the bench gets the data as JSON and only folds the changes that Python
-made (`lab/pageform.py` has their form). Texts of a session reach the page in two
-ways, both closed: escaped by `html.escape`, or inside the JSON with `<` escaped.
+`render_page` fills the template once, with the `.css` and `.js` files of this folder. The
+verdict, the tables and the curves are made here, so they can be read without scripting; the
+bench, where one steps through a session, gets the data as JSON (`lab/pageform.py`) and only
+applies the changes in them. Texts of a session are hostile and reach the page in two safe
+ways: escaped by `html.escape`, or inside the JSON with `<` escaped.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def render_page(data: Page) -> str:
 
 
 def _sessions(data: Page) -> str:
-    """Table and curves of each session; of several, each is folded up under its name."""
+    """Tables and curves of each session; if there are several, each is folded under its name."""
     rows: dict[str, list[TrialRow]] = {}
     for row in data["rows"]:
         rows.setdefault(row["session"], []).append(row)

@@ -1,9 +1,9 @@
 """Milestone 6: the curves of the page: what each policy sent, step by step.
 
-One picture per session and window, made here so that it can be seen without
-scripting. Every policy is drawn on one scale; long sessions are thinned to the
-highest value of each stretch, so that no peak is lost. Marks are what each policy
-did: a tick a change, in the policy's row under the plot.
+There is one picture for each session and window, made here so that it can be seen without
+scripting. All policies are drawn on one scale. In a long session each stretch of steps is
+drawn as its highest value, so that no peak is lost. Under the plot each policy has a row
+with a tick for each of its changes.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _ticks(number: int, run: PageRun, steps: int) -> list[str]:
 
 
 def _thinned(values: Sequence[int]) -> list[tuple[int, int]]:
-    """(step, value), of long rows the highest of each stretch."""
+    """(step, value) of the highest value in each of at most `POINTS` stretches."""
     stretch = max(1, -(-len(values) // POINTS))
     picked = []
     for start in range(0, len(values), stretch):

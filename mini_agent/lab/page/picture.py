@@ -1,7 +1,8 @@
 """Milestone 6: what the policies cost and keep, over all sessions, as a picture.
 
-A panel a window, without the bounds. A line joins the policies that are fit to ship and of
-which none keeps more for less; those that are not fit are hollow.
+There is a panel for each window, without the policies that are only bounds. A line joins the
+policies that are fit to ship and of which none keeps more for less; the dots of those that
+are not fit are hollow.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _SAID = ("Far recall (up) against cost (right), summaries included, relative to 
 
 
 def picture(summary: Sequence[MeanRow], unsound: set[str]) -> str:
-    """The figure of these means, "" where nothing was measured."""
+    """The figure for these means, "" where nothing was measured."""
     rows = [row for row in summary if row["policy"] not in BOUNDS
             and row["far_recall"] is not None and row["cost"] is not None]
     windows = list(dict.fromkeys(row["window"] for row in rows))

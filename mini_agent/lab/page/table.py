@@ -1,9 +1,9 @@
 """Milestone 6: the tables of the page, as HTML that needs no scripting.
 
-There is one for each session and window, and for several sessions one of the means for
-each window. The best and the worst of a column carry a sign and a word, not only a colour.
-A click on a head sorts (`sort.js`); without scripting the order is that of the policies,
-the baseline first.
+There is a table for each session and window and, for several sessions, a table of the means
+for each window. The best and the worst value of a column carry a sign and a word, not only a
+colour. A click on a head sorts (`sort.js`); without scripting the order is that of the
+policies, the baseline first.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ SUMMARY_COLUMNS: tuple[Column, ...] = (  # of the means over sessions
 
 
 def tables(rows: Sequence[Row]) -> str:
-    """A table a window of a session; every cell has its value for sorting beside its text."""
+    """The table of a session for each window; each cell also carries its value, for sorting."""
     columns = [column for column in COLUMNS if column[0] != "facts" or rows[0]["facts"]]
     columns = _with_bill(columns, rows)
     return "\n".join(_table(f"{told(rows[0])}, window {window}", columns, own)
@@ -102,12 +102,12 @@ def _table(caption: str, columns: Sequence[Column], body: Sequence[Row]) -> str:
 
 
 def _right(key: str, body: Sequence[Row]) -> str:
-    """The head of numbers stands over them, to the right."""
+    """The class of the head of a column of numbers, which is aligned to the right."""
     return ' class="number"' if any(isinstance(row[key], (int, float)) for row in body) else ""
 
 
 def _cells(row: Row, columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[str]:
-    """The cells of a row, with what is best and worst in these rows; bounds are neither."""
+    """The cells of a row; the best and the worst of these rows are marked, bounds never."""
     peers = [other for other in rows if other["policy"] not in BOUNDS]
     for key, _, _, more_is_better in columns:
         mark = "" if more_is_better is None or row not in peers else _mark(

@@ -7,7 +7,7 @@ from html import escape
 from ..pageform import Page
 from ..verdict import verdicts
 
-MOST_SAID = 12  # paragraphs of a page; a table says the rest
+MOST_SAID = 12  # paragraphs on a page; for the rest the reader is sent to the table
 
 
 def verdict(data: Page) -> str:
