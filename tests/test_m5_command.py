@@ -22,6 +22,11 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 from unittest.mock import patch
 
+try:
+    import readline
+except ImportError:
+    readline = None  # type: ignore[assignment]
+
 from mini_agent.cli import is_request, main, parsed
 from mini_agent.errors import UsageError
 from mini_agent.trace import read_trace
@@ -29,6 +34,7 @@ from tests.fake_server import (BAD_KEY, Answer, FakeServer, call_part, chat, par
                                usage_part)
 from tests.support import ROOT, FolderTest, listening
 
+GNU = readline is not None and "GNU" in (readline.__doc__ or "")
 PRESSES = 25  # of Ctrl-C at random moments
 WRITE = chat(calls=[("c", "write_file", '{"path": "a.txt", "content": "one"}')],
              finish="tool_calls")
@@ -382,6 +388,23 @@ class AtATerminal(Case):
         self.assertEqual([["go"], ["go", "and mind the tests"],
                           ["go", "and mind the tests", "bye"]], sent)
 
+    @unittest.skipUnless(GNU, "a line editor that knows where a paste ends")
+    def test_a_paste_of_many_lines_at_the_prompt_is_one_request(self) -> None:
+        """Its first line is not sent and paid for alone."""
+        with FakeServer(said("All of it.")) as server:
+            self.start(server)
+            self.until("> ")
+            self.type("\x1b[200~what is this?\r  File \"a.py\", line 1\r错误\r\x1b[201~")
+            self.until("错误")
+            self.type("\r")
+            self.until("All of it.")
+            self.until("> ")
+            self.type("/quit\r")
+            self.assertEqual(0, self.process.wait(120))
+            self.assertEqual([["what is this?\n  File \"a.py\", line 1\n错误"]], [
+                [message["content"] for message in request.body["messages"][1:]]
+                for request in server.requests])
+
     def test_ctrl_c_ends_the_step_then_the_program_and_half_a_line_stays(self) -> None:
         """What was begun to be typed is there at the prompt."""
         first = said("Thinking. ")
@@ -412,10 +435,11 @@ class AtATerminal(Case):
         with FakeServer(said("Heard.")) as server:
             self.start(server)
             self.until("> ")
-            for typed, shown in (("half", "half"), ('"""\rone\r', "one\r\n... "),
-                                 ("other", "other")):
+            for typed, *shown in (("half", "half"), ('"""\rone\r', "one\r\n", "... "),
+                                  ("other", "other")):
                 self.type(typed)
-                self.until(shown)
+                for text in shown:
+                    self.until(text)
                 self.type("\x03")
                 self.until("(Ctrl-C again ends the program)")
                 self.until("> ")

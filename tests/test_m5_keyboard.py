@@ -97,6 +97,26 @@ class Lines(unittest.TestCase):
         keyboard.remember = mock.Mock(side_effect=ValueError)
         self.assertEqual("é", keyboard.message("> "))
 
+    def test_a_paste_of_many_lines_is_one_message(self) -> None:
+        """It comes as one line. Quotes around it go, those in it stay; it may end a message."""
+        for typed, message in (
+                (['a\n"""\nb\n"""\nc\n'], 'a\n"""\nb\n"""\nc'),
+                (['"""\na\n\nb\n"""\n'], "a\n\nb"),
+                (['"""\n', 'a\n"""\nb\n"""\n'], 'a\n"""\nb'),
+                (['"""\n', "a\nb\n", '"""\n'], "a\nb"), (["a\nb\\\n", "c\n"], "a\nb\nc")):
+            keyboard, _ = keyboard_of(Fingers(*typed, "next\n"))
+            self.assertEqual([message, "next"], [keyboard.message("> ") for _ in range(2)])
+
+    def test_a_question_that_is_left_ends_its_line(self) -> None:
+        """What is told of it next does not stand behind it."""
+        for left in (EOFError(), KeyboardInterrupt()):
+            prompts = io.StringIO()
+            keyboard, _ = keyboard_of(Fingers(left), prompts)
+            with (mock.patch("mini_agent.chat.keyboard.termios", None),
+                  self.assertRaises(type(left))):
+                keyboard.ask("y? ")
+            self.assertEqual("y? \n", prompts.getvalue())
+
     def test_an_interrupt_says_whether_a_message_was_begun(self) -> None:
         """By a line of it, or in the line editor; anew for each message."""
         for typed, line, begun in (
@@ -183,7 +203,7 @@ class Editing(FolderTest):
             return act
         editor = SimpleNamespace(get_line_buffer=lambda: "half", **{name: note(name) for name in (
             "read_history_file", "set_history_length", "set_auto_history", "add_history",
-            "write_history_file", "set_startup_hook", "insert_text")})
+            "write_history_file", "set_startup_hook", "insert_text", "parse_and_bind")})
         path = self.folder / "new" / "history"
         keyboard, _ = keyboard_of(Terminal())
         with mock.patch.dict(sys.modules, {"readline": editor}):
@@ -200,6 +220,8 @@ class Editing(FolderTest):
                 with line_editing(keyboard, nowhere):
                     done.clear()
                 self.assertEqual([], done)
+            with line_editing(keyboard, None, pastes=True):
+                self.assertIn(("parse_and_bind", "set enable-bracketed-paste on"), done)
         keyboard, remembered = keyboard_of(Terminal())
         with mock.patch.dict(sys.modules, {"readline": None}), line_editing(keyboard, path):
             keyboard.remember("without an editor")

@@ -160,8 +160,9 @@ def _quit(chat: Talk, rest: str) -> None:
 
 WIDE, USAGE = 72, 22  # columns that a table needs, and of its first column
 HELP = """\
-A line that ends in \\ goes on; between lines of \"\"\" stands a message of many lines.
-What you type while the model works is kept and comes next. An empty line goes on.
+A line that ends in \\ goes on; a message of many lines stands between lines of \"\"\",
+or is pasted at the prompt. What you type while the model works is kept and comes
+next. An empty line goes on.
 Ctrl-C ends the step, twice the program."""
 
 COMMANDS: dict[str, Command] = {

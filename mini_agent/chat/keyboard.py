@@ -99,7 +99,12 @@ class Keyboard:
             if termios is not None:
                 with suppress(termios.error):  # the terminal may have gone
                     termios.tcflush(self._source.fileno(), termios.TCIFLUSH)
-            return self._line(prompt)
+            try:
+                return self._line(prompt)
+            except (EOFError, KeyboardInterrupt):
+                with suppress(OSError):  # the terminal may have gone
+                    self._prompts.write("\n")  # what is told of it begins on a line of its own
+                raise
 
     def _line(self, prompt: str, half: str = "") -> str:
         """A line, of which `half` was typed already."""
@@ -183,8 +188,10 @@ class Keyboard:
 
 
 @contextmanager
-def line_editing(keyboard: Keyboard, history: Path | None) -> Iterator[None]:
-    """Editing and history of lines, where Python has `readline`."""
+def line_editing(keyboard: Keyboard, history: Path | None,
+                 pastes: bool = False) -> Iterator[None]:
+    """Editing and history of lines, where Python has `readline`. `pastes`: the terminal says
+    where a paste begins and ends, so that one of many lines is one message."""
     try:
         import readline
     except ImportError:
@@ -195,6 +202,8 @@ def line_editing(keyboard: Keyboard, history: Path | None) -> Iterator[None]:
             readline.read_history_file(history)
     readline.set_history_length(HISTORY)
     readline.set_auto_history(False)
+    if pastes:
+        readline.parse_and_bind("set enable-bracketed-paste on")  # Python turns it off
     keyboard.remember, keyboard.line = readline.add_history, readline.get_line_buffer
     keyboard.prefill = lambda text: readline.set_startup_hook(
         partial(readline.insert_text, text) if text else None)

@@ -1,7 +1,8 @@
 """Milestone 5: which of the lines that a person types are one message.
 
 A message is a line; one that ends in a backslash goes on, and a message between lines
-of three quotes may have many. What is left out: reading them (`keyboard.py`).
+of three quotes may have many. A paste of many lines comes as one line (`keyboard.py`); of the
+quotes in it only those around it count. What is left out: reading them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,14 @@ class Lines:
 
     def add(self, line: str) -> str | None:
         """The message that this line completes, None while it goes on."""
+        first, _, rest = line.partition("\n")
+        if rest and first.strip() == FENCE and not self._fenced:
+            self._fenced = True
+            return self.add(rest)
+        body, newline, last = line.rstrip().rpartition("\n")
+        if newline and last.strip() == FENCE and self._fenced:
+            self._kept.append(body)
+            return self.add(last)
         if line.strip() == FENCE:
             self._fenced = not self._fenced
             return None if self._fenced else self.end()

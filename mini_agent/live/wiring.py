@@ -83,7 +83,8 @@ class Wiring:
     def talk(self, open_: Callable[[str], Session], session: Session | None,
              history: Path) -> int:
         """A conversation until its end; the exit status."""
-        with line_editing(self._keyboard, history if self._keyboard.interactive else None):
+        with line_editing(self._keyboard, history if self._keyboard.interactive else None,
+                          pastes=self._environ.get("TERM") != "dumb"):
             return Conversation(
                 self._screen, self._keyboard, open_, session=session,
                 model=model_name(self._setup.model), prices=self._prices(),
