@@ -9,6 +9,7 @@ import textwrap
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from datetime import date
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -383,20 +384,24 @@ class EmbeddedTest(FolderTest):
         """Taken out, put in, put in place of another, edited: each with the place. Marks of the
         cache, and a list that was built anew, are no change."""
         def case() -> tuple[list[Given], EmbeddedWindow]:
-            live: list[Given] = [{"role": "user", "content": "Go."}, asking("a"),
-                                 answering("a", "x"), {"role": "assistant", "content": "Done."}]
+            live: list[Given] = [
+                {"role": "user", "content": "Go."}, asking("a"), answering("a", "x"),
+                asking("b"), answering("b", "long " * 9_000),
+                {"role": "assistant", "content": "Done."}]
             window = self.window(live)
             window.request()
             return live, window
 
         for change, says in (
-                (lambda live: live.pop(), r"messages\[3\]: messages were taken out"),
+                (lambda live: live.pop(), r"messages\[5\]: messages were taken out"),
                 (lambda live: live.insert(0, {"role": "system", "content": "Hi."}),
                  r"messages\[0\]: it is a different one"),
                 (lambda live: live.__setitem__(2, answering("a", "y")),
                  r"messages\[2\]: it is a different one"),
                 (lambda live: live[2].update(content="cleared"),
-                 r"messages\[2\]: its text is not what it was")):
+                 r"messages\[2\]: its text is not what it was"),
+                (lambda live: live[4].update(content="cleared"),  # it was shortened
+                 r"messages\[4\]: its text is not what it was")):
             live, window = case()
             change(live)
             with self.subTest(says), self.assertRaisesRegex(UsageError, says):
@@ -412,11 +417,22 @@ class EmbeddedTest(FolderTest):
         with self.assertRaisesRegex(UsageError, r"messages\[2\]: it has more parts, or fewer"):
             window.request()
         live, window = case()
-        marked = [{"type": "text", "text": "Go.", "cache_control": {"type": "ephemeral"}}]
+        mark = {"cache_control": {"type": "ephemeral"}}
+        marked = [{"type": "text", "text": "Go.", **mark}]
         live[0]["content"] = marked
-        self.assertEqual(marked, window.request()[0]["content"])
+        sent = window.request()
+        self.assertEqual(marked, sent[0]["content"])
         live[:] = [{**message} for message in live]
+        self.assertEqual(sent, window.request())
+        live = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": [call]},
+                {"role": "user", "content": [result, hurry]}]
+        window = EmbeddedWindow(live, "digest", WINDOW, provider="anthropic")
+        window.request()
+        live[2]["content"][1] = {**hurry, **mark}
         self.assertEqual(live, window.request())
+        live[2]["content"][0] = {**result, "content": "removed"}
+        with self.assertRaisesRegex(UsageError, r"messages\[2\]: its text is not what it was"):
+            window.request()
 
     def test_two_messages_of_the_user_are_one_where_what_stood_between_them_is_gone(self) -> None:
         """Two that the agent itself has put side by side stay two."""
@@ -449,12 +465,25 @@ class EmbeddedTest(FolderTest):
         """Another type, another protocol, a name that is taken: one line, with what to do."""
         task = [{"role": "user", "content": "Go."}]
         call = {"role": "assistant", "content": [{"type": "tool_use", "id": "a"}]}
+        dated = asking("a")
+        dated["tool_calls"][0]["function"]["arguments"] = {"day": date(2026, 1, 1)}
+        deep: Any = "x"
+        for _ in range(5_000):
+            deep = [{"type": "text", "content": deep}]
         mine = {**BASH, "function": {**BASH["function"], "name": "read_result"}}
         for given, says in (
                 ({"window": "32k"}, "window: no window '32k'; give a whole number of tokens"),
                 ({"window": True}, "window: no window True"), ({"window": 0}, "positive number"),
+                ({"window": 10**30}, "window: no window 1000"),
+                ({"trace": ""}, "trace: no file ''; give the path of a .jsonl file"),
+                ({"trace": "a\0.jsonl"}, "trace: no file"), ({"trace": 5}, "trace: no file 5"),
                 ({"policy": Path("none.json")}, "none.json: the file cannot be read"),
                 ({"messages": task[0]}, "messages: not a list but dict"),
+                ({"messages": (*task,)}, "messages: a tuple does not grow; give the list that"),
+                ({"messages": [*task, dated]}, r"messages\[1\]: it cannot be written as JSON"),
+                ({"messages": [{"role": "user", "content": deep}]},
+                 r"messages\[0\].content\[0\]: nested too deep"),
+                ({"tools": [{**BASH, "x": {5}}]}, r"tools\[0\]: it cannot be written as JSON"),
                 ({"messages": [object()]},
                  r"messages\[0\]: not a dict but object; give it as a dict"),
                 ({"messages": [{"role": "user", "content": 5}]}, "content: not a list but int"),
@@ -482,6 +511,9 @@ class EmbeddedTest(FolderTest):
         for use in (window.answer, window.reported):
             with self.assertRaisesRegex(UsageError, f"{use.__name__}: not a dict but object"):
                 use(object())  # type: ignore[arg-type]
+        for use in (window.reported, window.smaller):
+            with self.assertRaisesRegex(UsageError, f"{use.__name__}: no request was made yet"):
+                use({})  # type: ignore[arg-type]
 
     def test_a_window_that_was_closed_stays_closed(self) -> None:
         """Twice is once, also at the end of a `with` that an error ends; the trace is whole."""
@@ -495,6 +527,40 @@ class EmbeddedTest(FolderTest):
         for use in (window.request, lambda: window.reported({}), lambda: window.smaller("")):
             with self.assertRaisesRegex(UsageError, "EmbeddedWindow: it was closed"):
                 use()
+
+    def test_a_list_that_went_wrong_does_not_hide_why_a_session_ends(self) -> None:
+        """The trace ends as any other, with what had come in; without another error, it is said."""
+        live, path = [{"role": "user", "content": "Go."}], self.folder / "t.jsonl"
+        with self.assertRaises(KeyboardInterrupt), self.window(live, trace=path) as window:
+            window.request()
+            live.append("oops")  # type: ignore[arg-type]
+            raise KeyboardInterrupt
+        self.assertEqual([], list(check_file(str(path))))
+        with self.assertRaisesRegex(UsageError, r"messages\[1\]: not a dict but str"):
+            live.pop()
+            with self.window(live, trace=path):
+                live.append("oops")  # type: ignore[arg-type]
+        self.assertEqual([1], [end["final_messages"] for end in
+                               read_trace(path).events("run_end")])
+
+    def test_the_words_of_documents_and_refusals_count(self) -> None:
+        """They are what is sent; of other files it is said how large they are."""
+        def tokens(message: Given, **more: Any) -> int:
+            window = EmbeddedWindow([{"role": "user", "content": "Go."}, message], "digest",
+                                    WINDOW, **more)
+            window.request()
+            return window.tokens
+
+        said = "What was found. " * 99
+        plain = tokens({"role": "assistant", "content": said})
+        self.assertEqual(plain, tokens({"role": "assistant", "content": None, "refusal": said}))
+        blocks = {"provider": "anthropic"}
+        plain = tokens({"role": "user", "content": said}, **blocks)
+        for source in ({"type": "text", "media_type": "text/plain", "data": said},
+                       {"type": "content", "content": said},
+                       {"type": "content", "content": [{"type": "text", "text": said}]}):
+            self.assertEqual(plain, tokens({"role": "user", "content": [
+                {"type": "document", "source": source}]}, **blocks))
 
     def test_a_trace_that_was_not_closed_is_told_so(self) -> None:
         """As where a cell of a notebook runs again."""

@@ -38,8 +38,8 @@ class ChatForm:
                         "use system, developer, user, assistant or tool")
 
     def text(self, part: Given) -> str:
-        """The text of the content, be it a string or a list of parts."""
-        return flat(part.get("content")).text
+        """The text of the content, be it a string or a list of parts, or of a refusal."""
+        return flat(part.get("content") or part.get("refusal")).text
 
     def user_message(self, text: str) -> Given:
         """A user message whose content is a string."""

@@ -6,11 +6,15 @@ requests later. What is left out: whether calls and results belong together (`fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, MutableSequence, Sequence
+from pathlib import Path, PurePath
 from typing import Any
 
+from ..compression.budget import MOST
 from ..errors import UsageError
 from ..lab.sessions.fields import flat
+from ..strict_json import too_deep
 
 Given = dict[str, Any]  # a message, a call or a tool in the agent's own form
 DUMP = "give it as a dict, as model_dump() of a client's object does"
@@ -35,6 +39,24 @@ def checked_list(value: object, place: str, remedy: str = "give a list of dicts"
     return value
 
 
+def checked_messages(value: object) -> Sequence[Given]:
+    """The list of an agent. `UsageError` where it is none, or cannot grow."""
+    if not isinstance(value, MutableSequence):
+        checked_list(value, "messages")
+        raise wrong("messages", f"a {type(value).__name__} does not grow", value,
+                    "give the list that you append to")
+    return value
+
+
+def check_json(value: object, place: str) -> None:
+    """`UsageError` for what no request can hold: a set, a date, an object of a class."""
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise wrong(place, f"it cannot be written as JSON ({error})", value,
+                    "use texts, numbers, lists and dicts only") from error
+
+
 def checked_message(value: object, place: str) -> Given:
     """A message whose parts and calls can be read: texts and dicts. `UsageError`."""
     message = checked_dict(value, place)
@@ -42,8 +64,10 @@ def checked_message(value: object, place: str) -> Given:
     if not (content is None or isinstance(content, str)):
         for number, part in enumerate(checked_list(content, f"{place}.content",
                                                    "give a text, or a list of parts")):
-            if not isinstance(part, str):
-                checked_dict(part, f"{place}.content[{number}]")
+            at = f"{place}.content[{number}]"
+            if not isinstance(part, str) and too_deep(
+                    [checked_dict(part, at).get(key) for key in ("content", "output", "source")]):
+                raise wrong(at, "nested too deep", part, "give a text, or parts of text")
     for number, call in enumerate(checked_list(calls or [], f"{place}.tool_calls")):
         checked_dict(call, f"{place}.tool_calls[{number}]")
     return message
@@ -51,9 +75,18 @@ def checked_message(value: object, place: str) -> Given:
 
 def check_window(window: object) -> None:
     """`UsageError` unless it is a whole number of tokens, or None for a window not known."""
-    if window is not None and (isinstance(window, bool) or not isinstance(window, int)):
+    if window is not None and not (type(window) is int and window <= MOST):
         raise wrong("window", f"no window {window!r}", window,
                     "give a whole number of tokens, or None where it is not known")
+
+
+def checked_trace(path: object) -> Path | None:
+    """The path of a trace, None for none. `UsageError` for what is no path of a file."""
+    if path is None:
+        return None
+    if not isinstance(path, (str, PurePath)) or not Path(path).name or "\0" in str(path):
+        raise wrong("trace", f"no file {path!r}", path, "give the path of a .jsonl file")
+    return Path(path)
 
 
 def checked_system(value: object, provider: str) -> str:
@@ -74,6 +107,7 @@ def checked_tools(value: object, provider: str) -> list[Given]:
         if foreign in checked_dict(tool, f"tools[{number}]"):
             raise wrong(f"tools[{number}]", f"{foreign!r} in a tool for provider {provider!r}",
                         tool, "give tools and messages in the form of the provider")
+        check_json(tool, f"tools[{number}]")
     return list(checked_list(value, "tools"))
 
 

@@ -14,7 +14,7 @@ from ..lab.convert import write_call
 from ..messages import Message, calls_of, system
 from ..trace import Tracer
 from .forms import Form
-from .given import Given, checked_list, checked_message, wrong
+from .given import Given, check_json, checked_message, checked_messages, wrong
 from .parts import Calls, parts_of, waiting_for
 
 MADE = ("summary", "attached")  # entries of a view that are not the agent's
@@ -30,9 +30,9 @@ class Intake:
 
     def __init__(self, messages: Sequence[Given], form: Form, beside: str) -> None:
         self.history, self.parts = list[Message](), list[Given | None]()
-        self._places = list[int]()  # where in the list each was
+        self._places = list[tuple[int, int]]()  # which of the list each was, from which part on
         self.said = 0
-        self._given, self._form, self._beside = checked_list(messages, "messages"), form, beside
+        self._given, self._form, self._beside = checked_messages(messages), form, beside
         self._seen = list[Given]()
         self._sizes = list[int]()  # how many parts the content of each has
         self._open: Calls = []  # calls without a result
@@ -41,7 +41,7 @@ class Intake:
         """Take in what the agent has appended since the last time; `asked` requests were made
         so far. `UsageError` for a message that no endpoint would accept."""
         if self._beside and not self.history:
-            self._enter(system(self._beside), None, asked, tracer)
+            self._enter(system(self._beside), None, (0, 0), asked, tracer)
         for at in range(len(self._seen), len(self._given)):
             place = f"messages[{at}]"
             given = checked_message(self._given[at], place)
@@ -49,8 +49,12 @@ class Intake:
             results = [message["role"] == "tool" for message, _ in pieces]
             if self._open and not all(results[:len(self._open)]):
                 raise self._unanswered(place, "a call has no result before it")
+            for message, _ in pieces:
+                check_json([calls_of(message), message.get("opaque")], place)
+            start = 0
             for message, part in pieces:
-                self._enter(message, part, asked, tracer)
+                self._enter(message, part, (at, start), asked, tracer)
+                start += _size(part)
             self._seen.append(given)
             self._sizes.append(_size(given))
 
@@ -63,13 +67,16 @@ class Intake:
             part = None if entry.how in MADE else self.parts[entry.stands_for[0]]
             if part is None:
                 continue
-            place = self._places[entry.stands_for[0]]
+            place, start = self._places[entry.stands_for[0]]
             given, seen = self._given[place], self._seen[place]
             if given is not seen and given != seen:
                 raise _changed(place, "it is a different one")
             if _size(given) != self._sizes[place]:
                 raise _changed(place, "it has more parts, or fewer, than it had")
-            if entry.how == "verbatim" and clean(self._form.text(part)) != entry.message["content"]:
+            if part is not seen:  # it has some of the blocks: as they are now, marks and all
+                part["content"][:] = given["content"][start:start + _size(part)]
+            said = self.history[entry.stands_for[0]]["content"]
+            if clean(self._form.text(part)) != said:
                 raise _changed(place, "its text is not what it was")
 
     def check_answered(self) -> None:
@@ -82,7 +89,8 @@ class Intake:
         return wrong(place, f"{what} ({', '.join(names)})", names,
                      "append one for each call before anything else")
 
-    def _enter(self, message: Message, part: Given | None, asked: int, tracer: Tracer) -> None:
+    def _enter(self, message: Message, part: Given | None, place: tuple[int, int], asked: int,
+               tracer: Tracer) -> None:
         answers = message["role"] in ("assistant", "tool")
         self.said = max(self.said, asked - answers)
         waiting = [*self._open]
@@ -92,7 +100,7 @@ class Intake:
         self._open = [*waiting, *calls_of(message)]  # what could not be recorded is not there
         self.history.append(message)
         self.parts.append(part)
-        self._places.append(len(self._seen))
+        self._places.append(place)
 
 
 def _size(given: Given) -> int:

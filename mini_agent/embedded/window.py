@@ -7,8 +7,8 @@ what comes in (`intake.py`), and the two forms of messages (`forms.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, MutableSequence, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..compression.store import FolderStore, MemoryStore
 from ..compression.tools import reading_tools
 from ..compression.view import Entry
 from ..compression.window import ContextWindow
-from ..errors import PromptTooLongError, UsageError
+from ..errors import MiniAgentError, PromptTooLongError, UsageError
 from ..governance import governed_by, with_room
 from ..lab.sessions.fields import flat
 from ..models.base import Model
@@ -33,7 +33,8 @@ from ..tools.base import Tool, ToolBox
 from ..trace import FORMAT, TraceFile, Tracer, trace_folder
 from .forms import form_of
 from .given import (
-    Given, check_apart, check_window, checked_dict, checked_system, checked_tools, wrong)
+    Given, check_apart, check_window, checked_dict, checked_message, checked_system, checked_tools,
+    checked_trace, wrong)
 from .intake import MADE, Intake
 
 
@@ -49,7 +50,7 @@ class EmbeddedWindow:
     `UsageError` for arguments that cannot be used.
     """
 
-    def __init__(self, messages: Sequence[Given], policy: str | Path, window: int | None,
+    def __init__(self, messages: MutableSequence[Given], policy: str | Path, window: int | None,
                  tools: Sequence[Given] = (), *, provider: str = "openai",
                  system: str | Sequence[Given] = "", model: Model | None = None,
                  trace: str | Path | None = None) -> None:
@@ -63,7 +64,7 @@ class EmbeddedWindow:
         asked = _summariser(chosen, model, texts)
         given = checked_tools(tools, provider)
         own = list(map(self._form.declaration, given))
-        path = None if trace is None else Path(trace)
+        path = checked_trace(trace)
         store = MemoryStore() if path is None else FolderStore(trace_folder(path))
         self._box = _box(chosen, own, reading_tools(tools_of(chosen), self._intake.history, store,
                                                     texts, window), texts)
@@ -114,6 +115,7 @@ class EmbeddedWindow:
         Raises `PromptTooLongError` when nothing more can be left out, and
         `ContextOverflowError` when what is left does not fit into that window."""
         self._check_open()
+        self._check_asked("smaller")
         refusal = str(refusal)
         found = overflow(refusal)
         if found is None:
@@ -137,6 +139,7 @@ class EmbeddedWindow:
         next request is predicted from it."""
         self._check_open()
         tokens = self._form.usage(checked_dict(counted or {}, "reported"))
+        self._check_asked("reported")
         if tokens is not None:
             self._asking.note_usage(tokens, self._step)
 
@@ -146,15 +149,21 @@ class EmbeddedWindow:
             return
         self._closed = True
         with self._opened:
-            self._intake.take_in(self._asked, self._asking.tracer)
-            self._asking.tracer.event("run_end", step=self._intake.said, reason="closed",
-                                      **self._asking.final_size(self._intake.history))
+            try:
+                self._intake.take_in(self._asked, self._asking.tracer)
+            finally:  # what cannot come in is told, and the trace ends without it
+                self._asking.tracer.event("run_end", step=self._intake.said, reason="closed",
+                                          **self._asking.final_size(self._intake.history))
 
     def __enter__(self) -> EmbeddedWindow:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+            return
+        with suppress(MiniAgentError):  # the error on its way out is the one to report
+            self.close()
 
     @property
     def _step(self) -> int:
@@ -164,6 +173,10 @@ class EmbeddedWindow:
     def _check_open(self) -> None:
         if self._closed:
             raise wrong("EmbeddedWindow", "it was closed", None, "make a new one for a new session")
+
+    def _check_asked(self, place: str) -> None:
+        if not self._asked:
+            raise wrong(place, "no request was made yet", None, "send what request() returns first")
 
     def _sent(self) -> list[Given]:
         """The view in the agent's form: its own messages where nothing was changed."""
@@ -206,8 +219,8 @@ def _side_by_side(one: Entry, other: Entry) -> bool:
 def _language(messages: Iterable[Given], beside: str) -> str:
     """The language of the first user message; if there is none, that of the system prompt."""
     for role in ("user", "system", "developer"):
-        for given in messages:
-            if isinstance(given, Mapping) and given.get("role") == role:
+        for at, given in enumerate(messages):
+            if checked_message(given, f"messages[{at}]").get("role") == role:
                 return language_of(flat(given.get("content")).text)
     return language_of(beside)
 

@@ -150,7 +150,9 @@ def _plain(part: Any) -> str | None:
             return value
         if key in ("output", "content") and isinstance(value, list):
             return flat(value).text
-    return None
+    source = dict_of(dict_of(part).get("source"))  # a document may be text, or parts
+    field = {"text": "data", "content": "content"}.get(string_of(source.get("type")))
+    return flat(source.get(field)).text if field else None
 
 
 def _source(part: dict[str, Any]) -> tuple[str, str, str]:
