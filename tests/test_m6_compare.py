@@ -133,6 +133,22 @@ class OutputTest(unittest.TestCase):
                       "those count that outgrow it and have 20 calls or more)\n", out)
         self.assertRegex(out, r"\nwindow 2000 +sessions +far ")
 
+    def test_sessions_that_fit_whole_are_one_line(self):
+        """With the largest request; alone, or asked about a fact, each has its table."""
+        fit = "fit whole: 6 of 6 sessions, no request larger than 6563 tokens\n"
+        call = ("compare", SAMPLES, "--policy", "clip", "--window")
+        self.assertEqual(fit, mini_agent(*call, "64k")[1])
+        out = mini_agent(*call, "3500")[1]
+        self.assertEqual(1, out.count("window 3500 "))
+        self.assertEqual(6, mini_agent(*call, "64k", "--fact", "N")[1].count("window 64000 "))
+        self.assertIn("lesson.jsonl, window 64000: the whole session fits",
+                      mini_agent("compare", SAMPLES / "lesson.jsonl", *call[2:], "64k")[1])
+        out = mini_agent("compare", SAMPLES / "lesson.jsonl", SAMPLES / "log-review-zh.json",
+                         *call[2:], "3000")[1]
+        self.assertIn("log-review-zh.json (openai-chat): ", out)
+        self.assertEqual(["", "fit whole: 1 of 2 sessions, no request larger than 2270 tokens"],
+                         out.splitlines()[-2:])
+
     def test_evidence_is_in_the_rows_of_json_too(self):
         """Of the policies that were asked for, as many items as were asked for."""
         rows = json.loads(mini_agent(
@@ -427,7 +443,13 @@ class BadInputTest(unittest.TestCase):
         status, out, err = mini_agent("compare", self.folder, "--policy", "none", "--json")
         self.assertEqual((0, ["s.jsonl"]), (status, [row["session"] for row in json.loads(out)]))
         self.assertIn("left out: ", err)
-        (self.folder / "s.jsonl").unlink()
+        for name in ("own_1.jsonl", "own_2.jsonl", "own_3.jsonl"):
+            (self.folder / name).write_text('{"event": "start", "goal": "go"}\n')
+        _, _, err = mini_agent("compare", self.folder, "--policy", "none")
+        self.assertEqual([f"{self.folder / 'notes.md'}", f"{self.folder / 'own_1.jsonl'} and 2 more"],
+                         [line.split(": ")[2] for line in err.splitlines()])
+        for path in self.folder.glob("*.jsonl"):
+            path.unlink()
         status, out, err = mini_agent("compare", self.folder)
         self.assertEqual((2, ""), (status, out))
         self.assertIn("there is no session in it", err)

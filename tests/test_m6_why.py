@@ -64,14 +64,16 @@ class WhyTest(unittest.TestCase):
         self.assertEqual({"verbatim", "shortened"}, {form for _, _, form in forms["clip_errors"]})
 
     def test_it_names_message_tool_step_record_and_way_back(self):
-        """In words, a line each."""
+        """In words, a line each; a replay has a policy and a window, and no record in a file."""
         status, out, _ = mini_agent("why", SAMPLES / "middle-of-output.jsonl", POINT,
                                     "--policy", "clip", "--window", "2k")
         self.assertEqual(0, status)
+        self.assertEqual(f"middle-of-output.jsonl under clip at 2000: {POINT!r}",
+                         out.splitlines()[0])
         self.assertIn('entered   message #3, tool of run_command {"command": "python3 check.py"}, '
                       "first sent at step 1\n", out)
         self.assertRegex(out, r"step \d+ +not there, behind a handle: tool_result_clipping "
-                              r"\(seq \d+, threshold, \d+ -> \d+ tokens\)\n")
+                              r"\(threshold, \d+ -> \d+ tokens\)\n")
         self.assertRegex(out,
                          r"now +the model can see it; (read_result\(handle=3\) gives it back; )?"
                               r"message #19 of the log has it\n")
@@ -546,6 +548,10 @@ class ShowTest(unittest.TestCase):
                           "90"], [row[6:] for row in show_trace(Trace(records), "t")][1:])
         self.assertEqual([Row(2, 99, 9, 0, 0, ())], rows(records)[2:])
         self.assertEqual('task t {"name": "clip"}', next(show_trace(Trace(records), "t")))
+        told("model_usage", step=1, prompt_tokens=50)
+        self.assertEqual("(sizes are estimates: the endpoint last counted 50, where 65 stands "
+                         "here)", list(show_trace(Trace(records), "t"))[-1])
+        del records[-1]
         records[0]["payload"] = {"task": "t"}
         self.assertEqual("task t", next(show_trace(Trace(records), "t")))
         del records[-1]["payload"]["step"]

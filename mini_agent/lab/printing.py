@@ -14,7 +14,7 @@ from typing import TextIO
 
 from ..columns import WIDTH, columns_of, hung, number_of, write_rows
 from ..hostile import escaped
-from .compare import Plan
+from .compare import BASELINE, Plan
 from .results import Result
 from .rows import AnyRow, MeanRow
 from .summary import MIN_CALLS, summarise
@@ -41,22 +41,41 @@ def print_results(options: argparse.Namespace, plan: Plan, results: Sequence[Res
 
 def _print_tables(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
                   out: TextIO) -> None:
-    """For people: a table for each session, or one of means, and the verdicts on it."""
+    """For people: a table for each session, or one of means, and the verdicts on it. Of several
+    sessions those that fit whole have one line together, unless it was asked where facts are."""
     columns = columns_of(out, options.plain)
     write = partial(write_rows, stream=out, plain=options.plain)
     means = _means(results)
+    several = len(results) > 1 and not means and not plan.facts
+    shown = [result for result in results if not (several and _fits_whole(result))]
     if means:
         write(_lines_of_many(results, plan, means, columns))
     else:
-        for number, result in enumerate(results):
+        for number, result in enumerate(shown):
             if number > 0:
                 out.write("\n")
             write(session_table(result, columns))
-    for found in _verdicts(results, means):
+    for found in _verdicts(shown, means):
         out.write("\n")
         write(hung(escaped(f"{found.where}: {found.said()}"), columns or WIDTH, 0))
+    if len(shown) < len(results):
+        out.write("\n" * bool(shown))
+        write(_lines_of_whole(list(filter(_fits_whole, results)), len(results)))
     if options.evidence is not None:
         write(missed_lines(results, options.evidence))
+
+
+def _fits_whole(result: Result) -> bool:
+    """Whether nothing has to be left out of a session, at any window, or said about it."""
+    return not result["notes"] and not any(
+        row["over_window_steps"] for row in result["rows"] if row["policy"] == BASELINE)
+
+
+def _lines_of_whole(whole: Sequence[Result], of: int) -> Iterator[str]:
+    """The line about the sessions that fit whole; `of` are all sessions."""
+    peak = max(row["peak_tokens"] for result in whole for row in result["rows"])
+    yield (f"fit whole: {len(whole)} of {number_of(of, 'session')}, no request larger than "
+           f"{number_of(peak, 'token')}")
 
 
 def _means(results: Sequence[Result]) -> Sequence[MeanRow]:

@@ -154,12 +154,20 @@ def _bounds(options: argparse.Namespace) -> Bounds:
 
 
 def _tell_faults(results: Sequence[Result | UnreadFile], err: TextIO) -> bool:
-    """Say which files could not be read; True if one of them was asked for by name."""
-    for result in results:
-        if "error" in result:
-            skipped = "" if result["asked"] else "left out: "
-            write_rows([f"mini-agent: {skipped}{result['error']}"], err)
-    return any("error" in result and result["asked"] for result in results)
+    """Say which files could not be read, those of a folder once for each reason; True if one of
+    them was asked for by name."""
+    left_out: dict[str, list[str]] = {}
+    unread = [result for result in results if "error" in result]
+    for result in unread:
+        place, _, reason = result["error"].partition(": ")
+        if result["asked"]:
+            write_rows([f"mini-agent: {result['error']}"], err)
+        else:
+            left_out.setdefault(reason, []).append(place)
+    for reason, places in left_out.items():
+        more = f" and {len(places) - 1} more" * (len(places) > 1)
+        write_rows([f"mini-agent: left out: {places[0]}{more}: {reason}"], err)
+    return any(result["asked"] for result in unread)
 
 
 def _write_page(path: Path, paths: Sequence[str], plan: Plan, results: Sequence[Result],

@@ -52,8 +52,20 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
                 yield _child_line(end, place)
     for step, seq, words in news:
         yield from _row(f"{step:>4}{'':<26}", [f"{seq}: {words}"])
+    yield from _counted(trace)
     for end in trace.events("run_end"):
         yield f"ended at step {end.get('step')}: {end.get('reason')}"
+
+
+def _counted(trace: Trace) -> Iterator[str]:
+    """How far the estimates are from what the endpoint counted last."""
+    estimated = said = None
+    for payload in trace.events("model_call", "model_usage"):
+        estimated = payload.get("tokens", estimated)
+        if estimated and "prompt_tokens" in payload:
+            said = f"counted {payload['prompt_tokens']}, where {estimated} stands here"
+    if said:
+        yield f"(sizes are estimates: the endpoint last {said})"
 
 
 def _size(tokens: int, messages: int) -> str:

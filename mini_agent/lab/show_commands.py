@@ -144,6 +144,7 @@ def _why(options: argparse.Namespace) -> int:
 def _explained(options: argparse.Namespace) -> bool:
     """Print what is known of the text in each session of the file; True if one has it."""
     from ..columns import write_rows
+    from ..compression.budget import window_tokens
     from ..hostile import escaped
     from ..subagents.traces import find_trace
     from .session_steps import is_trace, steps_at, unread_at
@@ -152,6 +153,7 @@ def _explained(options: argparse.Namespace) -> bool:
 
     write = partial(write_rows, stream=sys.stdout, indent=WHY, plain=options.plain)
     path = find_trace(options.trace)
+    under = f" under {options.policy} at {window_tokens(options.window)}" * bool(options.policy)
     found, ours, below = False, is_trace(str(path)), str(path) != str(options.trace)
     for at, (name, steps, history) in enumerate(steps_at(options.trace, _replay_options(options))):
         explained = explain(options.text, steps, history)
@@ -162,7 +164,7 @@ def _explained(options: argparse.Namespace) -> bool:
         if options.json:
             print(json.dumps({"session": name, **explained}, ensure_ascii=False))
             continue
-        print(f"{escaped(name)}: {options.text!r}")
+        print(f"{escaped(name)}{under}: {options.text!r}")
         write(f"  {line}" for line in why_lines(explained))
         number = name.rpartition("#")[2]
         if ours and (at or below) and number.isdecimal() and explained["entered"]:  # of a child

@@ -99,7 +99,8 @@ def steps_of_replay(recording: Recording, policy: Policy, window: int,
     waiting = sorted(marks)
 
     def note(moment: Moment) -> None:
-        changes = [record for record in moment.records if "entries" in record["payload"]]
+        changes = [{**record, "seq": None} for record in moment.records  # they are in no file
+                   if "entries" in record["payload"]]
         come = [at for at in waiting if at <= moment.at]
         del waiting[:len(come)]
         taken.append(TraceStep(moment.step, moment.at, moment.arrived, changes, host=bool(come)))

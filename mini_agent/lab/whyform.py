@@ -43,7 +43,7 @@ class NearMiss(TypedDict):
 class Cause(TypedDict):
     """The change of the view that made the text stand as it does."""
 
-    seq: int                 # of its record
+    seq: int | None          # of its record, None in a replay: no file has it
     step: int
     strategy: str
     trigger: str

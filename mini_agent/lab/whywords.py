@@ -75,7 +75,8 @@ def _form(sight: Period) -> str:
 def _because(cause: Cause | None) -> str:
     if cause is None:
         return ""
-    return (f": {cause['strategy']} (seq {cause['seq']}, {cause['trigger']}, "
+    record = "" if cause["seq"] is None else f"seq {cause['seq']}, "
+    return (f": {cause['strategy']} ({record}{cause['trigger']}, "
             f"{cause['before_tokens']} -> {number_of(cause['after_tokens'], 'token')})")
 
 
