@@ -51,7 +51,7 @@ def handles(entry: Entry) -> set[int]:
 
 
 class HeldEvidence:
-    """What one view holds of the evidence, kept as entries come and go."""
+    """What a view holds of the evidence, updated as entries enter and leave it."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
@@ -65,8 +65,7 @@ class HeldEvidence:
         """An entry comes into the view. One that is not verbatim is read here, once."""
         if entry.how == "verbatim":
             for index in entry.stands_for:
-                for number in self._evidence.holds[index]:
-                    self._verbatim[number] += 1
+                self._verbatim.update(self._evidence.holds[index])
             return
         found = self._evidence.find(text_of(entry.message))
         self._read[id(entry)] = entry, found
@@ -78,8 +77,7 @@ class HeldEvidence:
         """An entry that came in with `enter` leaves the view."""
         if entry.how == "verbatim":
             for index in entry.stands_for:
-                for number in self._evidence.holds[index]:
-                    self._verbatim[number] -= 1
+                self._verbatim.subtract(self._evidence.holds[index])
             return
         self._shown.subtract(handles(entry))
         for number in self._read.pop(id(entry))[1]:

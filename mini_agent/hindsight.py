@@ -18,7 +18,7 @@ from .trace import Record
 
 
 def own_evidence(records: Sequence[Record], state: WindowState) -> dict[str, Any]:
-    """The payload of `evidence`; `state` is a fresh one, and has folded the records then.
+    """The payload of `evidence`. `state` is a fresh one, into which the records are folded.
 
     `measured` are the steps that used something seen more than 8 messages before; the
     shares are 0 to 1 with 4 decimals, None where nothing was measured.
@@ -41,7 +41,7 @@ def own_evidence(records: Sequence[Record], state: WindowState) -> dict[str, Any
 
 
 class _Watched:
-    """What a view holds, told of the entries that come and go."""
+    """Keeps a `HeldEvidence` in step with the entries of a view."""
 
     def __init__(self, held: HeldEvidence) -> None:
         self.held = held

@@ -37,10 +37,10 @@ class Interrupts:
     def __init__(self) -> None:
         self.pending = self.ended = False
         self.waiting, self.held = _Region(self, True), _Region(self, False)
-        self._regions: list[bool] = []  # those we are in: whether one may be raised there
+        self._regions: list[bool] = []  # of each nested region: whether it is open to interrupts
         self._unwinding = False  # one was raised: another would cut short what cleans up
-        self._late = False       # it came after what was waited for
-        self._handlers: dict[int, Any] = {}  # of others, while these are ours
+        self._late = False       # the one that was caught is meant for the next wait
+        self._handlers: dict[int, Any] = {}  # those that ours have replaced
         self._hook = sys.unraisablehook
         self._terminals: list[int] = []
         self._nudger: _Nudger | None = None
@@ -79,11 +79,11 @@ class Interrupts:
             raise KeyboardInterrupt
 
     def put_off(self) -> None:
-        """The one that was caught came too late for this wait: it is meant for the next."""
+        """Keep the interrupt that was caught for the next wait: it came too late for this one."""
         self._late = True
 
     def _is_due(self) -> bool:
-        """Whether one is kept that may be raised in the innermost region."""
+        """Whether an interrupt is pending that may be raised in the innermost region."""
         innermost_is_open = bool(self._regions) and self._regions[-1]
         return self.pending and not self._unwinding and innermost_is_open
 
@@ -96,7 +96,7 @@ class Interrupts:
         self._raise_if_due(frame)
 
     def _raise_if_due(self, frame: FrameType | None) -> bool:
-        """Raise what is noted, if it may come now; False if it has to be looked for again.
+        """Raise a pending interrupt if it may come now; False if this has to be tried again.
 
         In the code of this module nothing is raised: a region would be left half entered.
         Nor in an import: half of a module would stay in its place for good.
@@ -111,7 +111,7 @@ class Interrupts:
         return True
 
     def _on_unraisable(self, what: Any) -> None:
-        """Python drops what is raised while it takes an object away; an interrupt comes again."""
+        """Python drops what is raised while an object is deleted; an interrupt is sent again."""
         if not issubclass(what.exc_type, KeyboardInterrupt):
             self._hook(what)
             return
@@ -139,7 +139,7 @@ class _Nudger:
         self._thread.start()
 
     def stop(self) -> None:
-        """No more of it; what was before is back."""
+        """Stop the thread and restore the handlers that were there before."""
         signal.set_wakeup_fd(self._descriptor)
         os.close(self._writing)
         self._thread.join()
@@ -200,7 +200,7 @@ def _numbers() -> Iterator[int]:
 
 
 def leave_terminals(terminals: Iterable[int]) -> None:
-    """The terminal has gone: what is written to it goes nowhere from now on."""
+    """Redirect these descriptors to nowhere, since their terminal has gone."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in terminals:
         os.dup2(nowhere, descriptor)

@@ -26,9 +26,10 @@ Faults = Callable[[dict[str, Any]], Iterator[tuple[str, str]]]  # (path of a fie
 
 def read_object(path: Path, schema: Mapping[str, Any],
                 more: Faults = lambda value: iter(())) -> dict[str, Any]:
-    """The object in a JSON file, if it fits `schema` and `more` finds nothing either.
+    """The object in a JSON file. It has to fit `schema`, and `more`, which looks for faults
+    that a schema cannot express, must find none.
 
-    `TaskFileError` with line, column and field.
+    Raises `TaskFileError` with line, column and field.
     """
     text = _text(path)
     value = _parsed(path, text)
@@ -86,7 +87,7 @@ class _Twin(ValueError):
 
 def _field_error(path: Path, text: str, where: str, what: str,
                  remedy: str = "correct this field") -> TaskFileError:
-    """What is wrong with the field `where` of a file's `text`, with line and column."""
+    """The error for the field `where` of a file's `text`, with line and column."""
     known = value_offsets(text)
     around = re.sub(r"(\.?[^.\[]+|\[\d+\])$", "", where)  # a missing field: where it misses
     line, column = line_column(text, known.get(where, known.get(around, 0)))
@@ -94,7 +95,7 @@ def _field_error(path: Path, text: str, where: str, what: str,
 
 
 def located(path: Path, where: str, error: UsageError) -> TaskFileError:
-    """What was found later to be wrong with the field `where` of a file, with line and column."""
+    """An error found after reading the file, with the line and column of the field `where`."""
     return _field_error(path, _text(path), where, f"{where}: {error.message}", error.remedy)
 
 

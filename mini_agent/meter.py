@@ -17,10 +17,10 @@ MILLION = 1_000_000
 
 @dataclass
 class Meter:
-    """`prompt` includes what was `cached`. `children` is how many sub-agents have begun;
-    `at_work` has the `subagent_start` of those that have not ended, by number. `answered`
-    is the step of the newest answer, -1 before the first; `stopped`: the user has ended
-    the last turn and said nothing since."""
+    """Totals of a session. `prompt` includes what was `cached`. `children` is how many
+    sub-agents have begun; `at_work` has the `subagent_start` of those that have not ended, by
+    number. `answered` is the step of the newest answer, -1 before the first; `stopped`: the
+    user has ended the last turn and said nothing since."""
 
     records: int = 0
     answered: int = -1

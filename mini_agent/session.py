@@ -66,9 +66,9 @@ class Session:
         self._said += said
         return self.agent.turn()
 
-    def owe(self, records: Sequence[Record]) -> None:
-        """Give the store back what these records say it had, whatever became of its file."""
-        self._builder.store.owe(stored(records, self._builder.history))
+    def restore(self, records: Sequence[Record]) -> None:
+        """Put into the store what it had according to these records, whatever is in its file."""
+        self._builder.store.restore(stored(records, self._builder.history))
 
     def _incoming(self) -> list[str]:
         said, self._said = self._said, []
@@ -134,7 +134,7 @@ def resume(setup: Setup, file: TraceFile) -> Session:
     meter, state, governance = fold(trace.records, str(file.path))
     file.cut(trace.size)
     session = Session(setup, file, governance, state.pins.texts, meter, state)
-    session.owe(trace.records)
+    session.restore(trace.records)
     session.tracer.event("resume", step=session.agent.step)
     if not session.agent.history:  # it was killed before anything was said
         session.agent.say(system(session.texts("live_system")))

@@ -131,9 +131,9 @@ class Fold(unittest.TestCase):
         state.enter(user("go"))
         for end in (lambda: state.enter(user("on")), lambda: state.call(1)):
             self.change(state, 5)
-            self.assertEqual([gained.strategy for gained in state.taken], ["x"])
+            self.assertEqual([gained.strategy for gained in state.attempts], ["x"])
             end()
-            self.assertEqual(state.taken, ())
+            self.assertEqual(state.attempts, ())
 
     def test_a_report_holds_until_one_of_its_own_messages_changes(self) -> None:
         """A change of what came in behind it leaves it as it is."""

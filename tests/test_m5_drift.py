@@ -27,7 +27,7 @@ class DriftTests(unittest.TestCase):
         self.assertEqual([drift.predict(n) for n in (0, 1, 999, 200_000)], [0, 1, 999, 200_000])
         self.assertEqual([drift.estimate_of(n) for n in (0, 1, 999, 200_000)],
                          [0, 1, 999, 200_000])
-        self.assertIsNone(drift.tokens)
+        self.assertIsNone(drift.off)
 
     def test_the_next_prompt_is_the_last_one_its_answer_and_what_is_new(self):
         """1,000 reported, an answer of 50, then 100 new by an estimate that has proved exact."""
@@ -65,10 +65,10 @@ class DriftTests(unittest.TestCase):
         drift = drift.report(10_000, 10_000, covers=9)
         drift = drift.changed()
         drift = drift.report(4_000, 4_900, 20, covers=5)
-        self.assertEqual(drift.tokens, 900)
+        self.assertEqual(drift.off, 900)
         self.assertEqual(drift.predict(4_000 + 1_000), 4_900 + 1_000)
         drift = drift.report(5_000, 5_900, covers=6)
-        self.assertEqual(drift.tokens, 0)
+        self.assertEqual(drift.off, 0)
 
     def test_a_prediction_is_never_below_nothing(self):
         """An endpoint that counts little, and a view that has shrunk to nothing."""
@@ -85,7 +85,7 @@ class DriftTests(unittest.TestCase):
                 (80_000, 10_000, True)):
             with self.subTest(estimate=estimate, prompt=prompt):
                 drift = Drift().report(estimate, prompt, 50, covers=3)
-                self.assertEqual(drift.tokens, prompt - estimate)
+                self.assertEqual(drift.off, prompt - estimate)
                 self.assertEqual(drift.predict(estimate), prompt if believed else estimate)
                 drift = drift.answered(40).report(estimate + 40, estimate + 30, covers=4)
                 self.assertEqual(drift.predict(estimate + 40), estimate + 30)

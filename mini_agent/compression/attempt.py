@@ -18,10 +18,11 @@ TAKEN_UP = "stage", "threshold"  # the triggers of a descent that goes on from w
 
 
 class Attempt(NamedTuple):
-    """A rung was asked, on which trigger, and what came of it: it gained, from so many tokens
-    of the view; it could do nothing with it; or the same, and it may be asked again.
+    """A rung was asked, on which trigger, and with what `outcome`: it gained, could do nothing
+    with the view, or could do nothing but may be asked again.
 
-    `rung` is its number in the ladder, None if its name says which it was.
+    `tokens` are those of the view that it was shown, if it gained. `rung` is its number in
+    the ladder, None if the name of its strategy says which it was.
     """
 
     strategy: str
@@ -32,8 +33,9 @@ class Attempt(NamedTuple):
     drift: Drift = Drift()
 
     def number(self, names: Sequence[str], behind: int) -> int | None:
-        """Which rung it was, by the strategies of all of them, None for none; if an older
-        trace does not say it, the next of its name `behind` that number, or the first."""
+        """The number of the rung, None if it is not in a ladder of strategies with these `names`.
+        An older trace does not tell it: then the next of its name from `behind` on, or the
+        first, is taken."""
         named = [number for number, name in enumerate(names) if name == self.strategy]
         if self.rung in named:
             return self.rung

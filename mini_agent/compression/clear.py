@@ -93,8 +93,8 @@ def placeholder(entry: Entry, view: View, scene: Scene) -> str:
 
 
 def placeholder_tokens(entry: Entry, scene: Scene, way_back: str) -> int:
-    """The least tokens of a placeholder, or those of a result no longer than that: once it is
-    answered they stay the same, as long as the way back does."""
+    """The tokens of the shortest placeholder for a result, or of the result itself if that is no
+    longer. For an answered result only `way_back` may change them, so they are kept by it."""
     key = "cleared", entry.stands_for[0], way_back
     if key not in scene.index.kept:
         text = rendered(entry, scene)

@@ -18,10 +18,10 @@ from .view import View
 class Descent(NamedTuple):
     """One way down the ladder: why it is taken, and how far it leads.
 
-    `over` and `target` are in tokens of the request: above `over` a rung is taken,
-    and once it was it goes on down to `target`. `focus` is what a user who
-    compresses by hand wants to keep. `rung`: the number of the one that is being asked,
-    where its name stands twice in the ladder.
+    `over` and `target` are in tokens of the request: rungs are asked if it is over `over`,
+    until it is down at `target`. `focus` is what a user who compresses by hand wants to
+    keep. `rung` is the number of the rung that is being asked, if another one of the ladder
+    has the same strategy.
     """
 
     step: int
@@ -33,12 +33,12 @@ class Descent(NamedTuple):
 
     @property
     def told_rung(self) -> dict[str, Any]:
-        """What a record says of the rung that is asked, besides its name."""
+        """The field `rung` of a record, where the name of the strategy is not enough."""
         return {} if self.rung is None else {"rung": self.rung}
 
     @property
     def told(self) -> dict[str, Any]:
-        """The same and the trigger, where it is another than the threshold."""
+        """`told_rung`, and the field `trigger` where that is not the threshold."""
         trigger = {} if self.trigger == "threshold" else {"trigger": self.trigger}
         return {**trigger, **self.told_rung}
 
@@ -52,9 +52,9 @@ class Descent(NamedTuple):
 class Progress:
     """How far a descent has come.
 
-    `level`: the most tokens at which a rung has gained; `gained`: the numbers of those rungs;
-    `next`: the number of the rung to ask next; `in_vain`: by its number the view with which a
-    rung could do nothing.
+    `level` is the largest request, in tokens, at which a rung gained; `gained` has the numbers
+    of those rungs. `next` is the number of the rung to ask next. `in_vain` has, by the number
+    of a rung, the view with which it could do nothing.
     """
 
     level: int = 0
@@ -63,14 +63,14 @@ class Progress:
     in_vain: dict[int, View] = field(default_factory=dict)
 
     def gain(self, number: int, tokens: int) -> None:
-        """A rung gained that was taken at so many tokens."""
+        """Note that a rung gained, asked at a request of so many tokens."""
         self.gained.add(number)
         self.level = max(self.level, tokens)
 
     def take_up(self, trigger: str, state: WindowState, rungs: Sequence[Rung]) -> None:
         """Go on after the attempts that a process took on this trigger before it was killed."""
         names = [rung.strategy.name for rung in rungs]
-        for attempt in state.taken:
+        for attempt in state.attempts:
             number = attempt.number(names, self.next)
             if attempt.trigger != trigger or number is None:
                 continue  # of another descent, or another policy was chosen since

@@ -32,12 +32,12 @@ REASONED = 200   # tokens above twice its estimate: an answer has more in it tha
 class Drift:
     """A fold over reports, answers and changes, each of which gives the next; in tokens.
 
-    `tokens` is how far the last report was from its prediction, None before one.
-    `covers`: how many leading entries of the view were in what was reported, and
-    have not been changed since.
+    `off` is by how much the last report exceeded its prediction, None before the first.
+    `covers` is how many leading entries of the view the last report counted, and no change
+    has touched since.
     """
 
-    tokens: int | None = None
+    off: int | None = None
     covers: int = 0
     _reported: int = 0    # the endpoint's count of what it has seen so far
     _estimated: int = 0   # the estimate of the same
@@ -46,7 +46,7 @@ class Drift:
     _estimate_sum: int = 0
 
     def predict(self, estimate: int) -> int:
-        """What the endpoint would count if the estimate is `estimate`; never below 0."""
+        """What the endpoint would count for a request of this estimate; never below 0."""
         if not self._reported:
             return max(0, estimate)
         new = estimate - self._estimated
@@ -62,11 +62,11 @@ class Drift:
         """The endpoint counted `prompt` for these entries; the estimate was `estimate`."""
         off = prompt - self.predict(estimate)
         if not estimate // TIMES <= prompt <= estimate * TIMES + HIDDEN:
-            return replace(self, tokens=off, _answer=0)
+            return replace(self, off=off, _answer=0)
         learned = self
         if self.covers or not self._reported:
             learned = self._learn(prompt - self._reported, estimate - self._estimated)
-        return replace(learned, tokens=off, covers=covers,
+        return replace(learned, off=off, covers=covers,
                        _reported=prompt, _estimated=estimate, _answer=answer)
 
     def answered(self, estimate: int) -> Drift:
@@ -80,7 +80,7 @@ class Drift:
                        _estimated=self._estimated + estimate, _answer=0)
 
     def changed(self) -> Drift:
-        """What was reported has changed: the next report cannot be held against it."""
+        """A change has touched reported entries: from the next report no ratio is learned."""
         return replace(self, covers=0, _answer=0)
 
     def _learn(self, actual: int, estimate: int) -> Drift:

@@ -37,18 +37,18 @@ WARN_FROM = 3            # the user is warned from this summary of a session on
 
 @dataclass(frozen=True)
 class Fold:
-    """How a stretch is folded: a strategy with a summary makes one of its settings.
+    """How a stretch is folded; each strategy with a summary makes one from its settings.
 
-    `header` is a key of the texts, `title` a field of it. `max_tokens` bounds the
-    summary without the users' words; `attach` names what is put back, see
-    `attach.KINDS`. `apart`: protected user messages stay separate messages.
+    `header` is the key of the text above the summary, `title` a field in it. `max_tokens`
+    bounds the summary without the users' words; `attach` names what is put back, of
+    `attach.KINDS`. `apart`: protected user messages stay messages of their own.
     `by_code`: no model writes, so there is nothing to check.
     """
 
     strategy: str
     form: str
     header: str
-    max_tokens: int = SUMMARY_TOKENS
+    max_tokens: int
     attach: str = ""
     apart: bool = False
     refuse_unsupported: bool = False
@@ -134,8 +134,8 @@ def _summary(how: Fold, scene: Scene, stretch: Stretch,
 
 def _put_back(how: Fold, view: View, scene: Scene, stretch: Stretch, summary: Entry,
               cards: Sequence[int]) -> list[Attachment]:
-    """What is attached to the summary: it may fill half of what is left up to the goal, or
-    the room of the old `cards` if that is more, as long as the change stays a gain."""
+    """What is attached to the summary. It may fill half of the room up to the goal, or as much
+    as the old `cards` did if that is more, as long as the change stays a gain."""
     freed = tokens_of(view.at(cards))
     gain = stretch.tokens + freed - summary.tokens
     left = scene.goal - (view.tokens - gain)
@@ -220,8 +220,8 @@ def _facts(scene: Scene, stretch: Stretch, put_back: Sequence[Attachment]) -> di
 
 
 def _old_cards(how: Fold, view: View, scene: Scene, span: range) -> list[int]:
-    """The view indexes of state cards, whose room the new one gets; if it does not fit they
-    go all the same, since they are about the past."""
+    """The view indexes of earlier state cards: they are out of date, so they are taken out even
+    if there is no room for a new one."""
     return [at for at in range(head_end(view, scene), span.start)
             if "card" in how.attach.split() and is_card(view[at], scene.texts)]
 

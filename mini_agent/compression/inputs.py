@@ -82,7 +82,7 @@ class Inputs:
             judged = self._judge(int(window * self._settings.share), state.history)
             if judged:
                 self._send(step, state, record, judged, system_tokens=sum(
-                    state.estimate.message(state.history[index]) for index in state.heads))
+                    state.estimate.message(state.history[index]) for index in state.systems))
 
     def _expand(self, step: int, state: WindowState, forms: Mapping[str, str],
                 record: Record) -> None:

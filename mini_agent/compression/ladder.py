@@ -52,7 +52,7 @@ class Ladder:
     def govern(self, policy: Policy, budget: Budget) -> None:
         """Take this ladder, within this budget, from now on."""
         self.policy, self.budget = policy, budget
-        self._stand, self._protection = tuple[Any, ...](), Protection()  # what it was found for
+        self._protected, self._protection = tuple[Any, ...](), Protection()  # computed for what
         names = [rung.strategy.name for rung in policy.ladder]
         self._twins = {name for name in names if names.count(name) > 1}
         own = [tokens_at(rung.trigger, budget.window, scale=budget.scale)
@@ -68,22 +68,22 @@ class Ladder:
     def due(self) -> bool:
         """Whether a rung may be on at the threshold, or was before a process was killed."""
         return self.budget.window is not None and (
-            self.tokens > self._lowest or bool(self.state.taken))
+            self.tokens > self._lowest or bool(self.state.attempts))
 
     def record(self, name: str, /, **payload: Any) -> None:
         """Write a record, then fold it in: what cannot be written has not happened (law 8)."""
         self.state.fold(self._tracer.event(name, **payload))
 
     def take(self, descent: Descent) -> None:
-        """Rung by rung, again and again, until the view is down or no rung gains.
+        """Ask rung by rung, again and again, until the request is small enough or no rung gains.
 
-        A rung is on if the view was over its tier; once one has gained, those that are on
-        go down to the target together. A rung that is always taken counts for itself. A
-        view that a rung could do nothing with is not shown to it again, unless a
-        summariser has failed where the session would end without it.
+        A rung is asked if the request is over the rung's tier, or was so when another rung
+        gained (`ALWAYS` ones aside), and is not down at the target yet. It is not asked again
+        about a view with which it could do nothing, unless a summariser has failed and the
+        request may not be sent as it is.
         """
         if descent.trigger == "stage" and any(
-                attempt.trigger == "threshold" for attempt in self.state.taken):
+                attempt.trigger == "threshold" for attempt in self.state.attempts):
             return  # the descent after this one had begun
         so_far = self._so_far(descent)
         again = True
@@ -96,7 +96,7 @@ class Ladder:
                     again |= self._try_rung(number, rung, descent, so_far)
 
     def _is_on(self, number: int, rung: Rung, descent: Descent, so_far: Progress) -> bool:
-        """Whether it is a rung's turn, and there is something new to show it."""
+        """Whether to ask a rung now: see `take`."""
         over = self._tier(rung, descent)
         goal = min(descent.target, over) if descent.over else descent.target
         if descent.once and number not in so_far.gained:
@@ -106,7 +106,7 @@ class Ladder:
                 and so_far.in_vain.get(number) is not self.state.view)
 
     def _try_rung(self, number: int, rung: Rung, descent: Descent, so_far: Progress) -> bool:
-        """Ask a rung. Returns whether to go on: it gained, or may be asked again."""
+        """Ask a rung. Returns whether it gained, or may be asked again."""
         tokens, failures = self.tokens, self.state.breaker.failures
         if rung.strategy.name in self._twins:
             descent = descent._replace(rung=number)
@@ -119,15 +119,15 @@ class Ladder:
         return False
 
     def _so_far(self, descent: Descent) -> Progress:
-        """Where to take up a descent that a killed process had begun; usually at its start."""
+        """Where to begin: at the first rung, or where a killed process had come to."""
         so_far = Progress()
-        if self.state.taken and descent.trigger in TAKEN_UP:
+        if self.state.attempts and descent.trigger in TAKEN_UP:
             so_far.take_up(descent.trigger, self.state, self._rungs())
             self._tell_open(descent)
         return so_far
 
     def _rungs(self) -> tuple[Rung, ...]:
-        """The policy's, and after them the handles for users' words beyond their share."""
+        """The policy's rungs and, while users' words exceed their share, one that shortens them."""
         users = [index for index, _ in self.state.users]
         if not self.policy.ladder or self.protection().verbatim.issuperset(users):
             return self.policy.ladder
@@ -175,13 +175,13 @@ class Ladder:
         return change is not None
 
     def _may_ask(self, name: str, descent: Descent) -> bool:
-        """Whether to ask a model: not in vain again and again (a stage that has just ended is
-        new to it), and not while the breaker is open."""
+        """Whether a model may be asked: not soon after it was asked in vain (except for a stage
+        that has just ended), and not while the breaker is open."""
         held = descent.trigger != "stage" and self.state.skips.was_in_vain(name, self.tokens)
         return not (held or self.state.breaker.open)
 
     def _may_ask_again(self, descent: Descent, failures: int) -> bool:
-        """A summariser that fails over the hard limit is asked until the breaker opens."""
+        """Whether a summariser has failed that is needed: it is asked until the breaker opens."""
         breaker = self.state.breaker
         needed = descent.trigger == "overflow" or self.tokens > self.budget.hard
         return needed and failures < breaker.failures and not breaker.open
@@ -216,7 +216,7 @@ class Ladder:
 
     def _skip(self, descent: Descent, name: str, reason: str, *, always: bool = False,
               **numbers: Any) -> None:
-        """One record, if it is news or if a model call was spent on it."""
+        """Record that a rung came to nothing, if that is news or has cost a model call."""
         asked = self._summariser.asked
         if always or asked or self.state.skips.is_news(name, reason, self.tokens):
             told = {} if reason == BREAKER else descent.told | ({"asked": True} if asked else {})
@@ -241,10 +241,10 @@ class Ladder:
             support=self._support)
 
     def protection(self) -> Protection:
-        """What may not be touched as things stand; computed once for as long as they do."""
+        """What may not be touched now; computed anew only when the state has changed."""
         state = self.state
-        stand = (state.view, len(state.view), len(state.history), state.pins)
-        if stand != self._stand:
-            self._stand, self._protection = stand, protection(
+        protected = (state.view, len(state.view), len(state.history), state.pins)
+        if protected != self._protected:
+            self._protected, self._protection = protected, protection(
                 state, self.policy, self.budget.window)
         return self._protection

@@ -36,9 +36,9 @@ def marked(text: str, kind: str = "constraint", protect: str = "") -> str:
     return mark
 
 
-def handed_on(text: str, kind: str = "constraint", protect: str = "") -> str:
-    """`marked`, for the task of a sub-agent. Words that no mark can hold (a message with a mark
-    in it) are told without one: a task stays word for word in any case."""
+def marked_or_bare(text: str, kind: str = "constraint", protect: str = "") -> str:
+    """`marked`, or the bare text where no mark can hold it, since it has a mark in it, say. For
+    the task of a sub-agent, which stays word for word in any case."""
     try:
         return marked(text, kind, protect)
     except UsageError:

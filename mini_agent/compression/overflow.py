@@ -1,4 +1,4 @@
-"""Milestone 3: what cannot be moved, and naming it when nothing fits any more."""
+"""Milestone 3: what may not be moved out of a view, and the error for a view that is too large."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .view import Entry, View
 
 
 def protection(state: WindowState, policy: Policy, window: int | None) -> Protection:
-    """What a policy may not touch in this state; `window` in tokens."""
+    """What strategies may not touch in this state under a policy; `window` in tokens."""
     users = protected_users(state.users, int(policy.user_share * (window or 0)))
-    return Protection(frozenset(users.union(state.heads)),
+    return Protection(frozenset(users.union(state.systems)),
                       tail_start(state.view, policy.protect_last),
                       policy.shorten_tail, state.pins, state.history)
 
@@ -31,7 +31,7 @@ def immovable(view: View, protection: Protection, declared: int) -> list[tuple[s
                   key=lambda part: (-part[1], part[0]))
 
 
-def least(view: View, protection: Protection, declared: int) -> int:
+def least_tokens(view: View, protection: Protection, declared: int) -> int:
     """The tokens that will be there whatever is done: protected messages, declarations."""
     return declared + sum(entry.tokens for entry in view.entries
                           if entry.covers(protection.verbatim))

@@ -16,9 +16,9 @@ Part = tuple[int, ...]
 
 
 class Parts:
-    """Cuts lists of history indexes into parts. It remembers the size of each message and,
-    for each way to cut, the parts of the last list: one that goes on from it is only cut
-    where it is new."""
+    """Cuts lists of history indexes into parts. It remembers the size of each message and, for
+    each way to cut, the parts of the last list: of a list that begins with these only the
+    rest is cut."""
 
     def __init__(self, history: Sequence[Message]) -> None:
         self._history = history
@@ -71,21 +71,21 @@ def bounded(message: Message, limit: int, texts: Texts) -> Message:
         return message
     made = calls_of(message)
     calls = [_bounded_call(call, limit // 2 // len(made), texts) for call in made]
-    content = _cut(message["content"], limit // 2 if calls else limit, texts)
+    content = _head_and_tail(message["content"], limit // 2 if calls else limit, texts)
     return {**message, "content": content, **({"tool_calls": calls} if calls else {})}
 
 
 def _bounded_call(call: Call, limit: int, texts: Texts) -> Call:
     if "invalid" in call:
-        return {**call, "invalid": _cut(call["invalid"], limit, texts)}
+        return {**call, "invalid": _head_and_tail(call["invalid"], limit, texts)}
     text = arguments_text(call)
     if len(text) <= limit:
         return call
-    return {**call, "arguments": {"...": _cut(text, limit, texts)}}
+    return {**call, "arguments": {"...": _head_and_tail(text, limit, texts)}}
 
 
-def _cut(text: str, limit: int, texts: Texts) -> str:
-    """Head and tail of a text, and between them how much is missing."""
+def _head_and_tail(text: str, limit: int, texts: Texts) -> str:
+    """A text of at most `limit` characters; a longer one has a note in place of its middle."""
     if len(text) <= limit:
         return text
     note = texts("summariser_cut", chars=len(text) - limit)

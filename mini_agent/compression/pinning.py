@@ -18,7 +18,7 @@ from .view import Change, manual_payload
 
 
 def whole(pin: Pin, state: WindowState) -> Pin:
-    """A pin without text and without a glob is one of the whole message."""
+    """The pin; if it has neither a text nor a glob, it is one of its whole message."""
     if pin.text or pin.protect or not 0 <= pin.index < len(state.history):
         return pin
     return replace(pin, text=state.history[pin.index]["content"])

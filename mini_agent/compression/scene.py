@@ -87,8 +87,8 @@ class Scene:
     times_summarised: int = 0            # changes of this session that made a summary
     trigger: str = "threshold"           # or "stage", "overflow", "manual"
     focus: str = ""                      # what a user who asked for it cares about
-    index: HistoryIndex = field(default_factory=lambda: HistoryIndex(()))  # as far as told to grow
-    support: Support = field(default_factory=Support)  # where the names in summaries occur in it
+    index: HistoryIndex = field(default_factory=lambda: HistoryIndex(()))  # call `grow` first
+    support: Support = field(default_factory=Support)  # where the names in summaries occur
 
     def entry(self, message: Message, stands_for: Sequence[int], how: str) -> Entry:
         """An entry with its tokens counted; its text carries the pins of what it stands for."""
@@ -98,7 +98,8 @@ class Scene:
         return Entry(made, self._tokens(made, how), tuple(stands_for), how)
 
     def _tokens(self, message: Message, how: str) -> int:
-        """By its lines, where the text is ours: most were in the last change as well."""
+        """The tokens of an entry. A text that the harness wrote is counted line by line: most of
+        its lines stood in the last change too, and the lab's estimator remembers them."""
         if how == "verbatim" or "tool_calls" in message or "opaque" in message:
             return self.estimate.message(message)
         return PER_MESSAGE + by_lines(self.estimate, message["content"])

@@ -23,8 +23,8 @@ class Segment(NamedTuple):
 
 
 class Segments:
-    """All segments, and the mergers of the oldest: each holds the one before it and the
-    segments after that."""
+    """All segments, and the mergers of the oldest: each merges the merger before it with some
+    of the segments after that."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[Sequence[int], str]] = []
@@ -46,13 +46,14 @@ class Segments:
     def merged(self, fan_in: int, merge: Callable[[Sequence[Segment]], Segment]) -> list[Segment]:
         """At most `fan_in` of them, and at least 2, that stand for all, in order."""
         fan_in = max(2, fan_in)
-        while self._mergers and len(self._behind(-1)) <= fan_in:
-            self._mergers.pop()  # it was for more segments
-        while len(left := self._behind()) > fan_in:
+        while self._mergers and len(self._left(self._mergers[:-1])) <= fan_in:
+            self._mergers.pop()  # there were more segments when it was made
+        while len(left := self._left(self._mergers)) > fan_in:
             self._mergers.append(merge(left[:fan_in]))
         return left
 
-    def _behind(self, mergers: int | None = None) -> list[Segment]:
-        """The last of the first `mergers` (None: of all), and the segments after it."""
-        begun = self._mergers[:mergers][-1:]
-        return [*begun, *self._segments[begun[0].last if begun else 0:]]
+    def _left(self, mergers: Sequence[Segment]) -> list[Segment]:
+        """What stands for all segments: the last merger, which holds all before it, and the
+        segments after that."""
+        oldest = mergers[-1:]
+        return [*oldest, *self._segments[oldest[0].last if oldest else 0:]]

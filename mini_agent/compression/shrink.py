@@ -21,7 +21,7 @@ from ..words import rows_of
 from .scene import Scene
 from .view import Change, Entry, View
 
-Render = Callable[[Entry], str]
+Render = Callable[[Entry], str]  # the shorter text of an entry
 MIN_BODY = 240  # characters that a clipped result may have in any case, besides its header
 
 
@@ -88,9 +88,9 @@ class ToolResultClipping:
         message = entry.message
         rows = rows_of(message["content"])
         ends = sorted({*range(len(rows))[:self.lines], *range(len(rows))[-self.lines:]})
-        body = _between({at: self._cut(rows[at], scene.texts) for at in ends}, scene.texts)
+        body = _with_gaps({at: self._cut(rows[at], scene.texts) for at in ends}, scene.texts)
         if self.keep == "errors":
-            ends = self._pointed(rows, ends, max(MIN_BODY, len(body)), scene)
+            ends = self._rows_kept(rows, ends, max(MIN_BODY, len(body)), scene)
             body = "\n".join(self._numbered(rows, at, scene.texts) for at in ends)
         kept_chars = sum(min(len(rows[at]), self.line_chars) for at in ends)
         header = scene.texts(
@@ -108,8 +108,9 @@ class ToolResultClipping:
     def _numbered(self, rows: list[str], at: int, texts: Texts) -> str:
         return f"{at + 1}: {self._cut(rows[at], texts)}"
 
-    def _pointed(self, rows: list[str], ends: list[int], room: int, scene: Scene) -> list[int]:
-        """Rows that fit in `room` characters: the first fault, the ends, then all others."""
+    def _rows_kept(self, rows: list[str], ends: list[int], room: int, scene: Scene) -> list[int]:
+        """The rows to keep in `room` characters: the first fault, then the first and last row,
+        then the other faults, then the rest of `ends`."""
         faults = scene.index.errors.faults(rows)
         outer = [ends[0], ends[-1]] if ends else []
         kept: set[int] = set()
@@ -121,8 +122,8 @@ class ToolResultClipping:
         return sorted(kept) or ends
 
 
-def _between(rows: dict[int, str], texts: Texts) -> str:
-    """These rows, by their rising indexes, with a note on how many were left out between them."""
+def _with_gaps(rows: dict[int, str], texts: Texts) -> str:
+    """These rows, given by their rising indexes, with a note wherever some are left out."""
     out: list[str] = []
     for before, at in zip([-1, *rows], rows):
         if at - before > 1:

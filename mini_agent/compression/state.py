@@ -33,15 +33,15 @@ UNDOABLE = 20  # changes that can be taken back; an older one is not worth its m
 class WindowState:
     """The state of one session's window; `fold` is the only way to change it.
 
-    `users` are (history index, tokens) of user messages, `heads` the indexes of
-    system messages. `asked` messages were in the history at the last model call,
+    `users` are (history index, tokens) of user messages, `systems` the indexes of system
+    messages. `asked` is how many messages the history had at the last model call,
     `answered` at the last one that got a reply.
     `undoable` are (seq, inverse change) of the newest changes, the last one last.
     `resting` is the size in tokens, of the view alone, that an undo went back to.
     `declared` are the tokens of the tool declarations, `times_summarised` counts changes
     that made a summary.
-    `taken` are the rungs that gained since the last model call or message, and those that came
-    to nothing with this view, so that a ladder that was cut off goes on from there.
+    `attempts` are those since the last model call or message that gained, or that came to
+    nothing with this view: if the process is killed, its successor goes on after them.
     `watch` is shown each change, with the views before and after it.
     """
 
@@ -51,7 +51,7 @@ class WindowState:
         self._watch = watch
         self.view = View()
         self.history: list[Message] = []
-        self.heads: list[int] = []
+        self.systems: list[int] = []
         self.users: list[tuple[int, int]] = []
         self.step = 0
         self.asked = self.answered = 0
@@ -64,7 +64,7 @@ class WindowState:
         self.undoable: deque[tuple[int, Change]] = deque(maxlen=UNDOABLE)
         self.resting = 0
         self.times_summarised = 0
-        self.taken: tuple[Attempt, ...] = ()
+        self.attempts: tuple[Attempt, ...] = ()
         self.applied = False                    # whether the last proposal was applied
         self.summaries: list[dict[str, Any]] = []  # what the model wrote for applied ones
         self.declared = 0
@@ -89,7 +89,7 @@ class WindowState:
 
     def enter(self, message: Message) -> None:
         """A message enters the history, and the view at its end."""
-        self.taken = ()
+        self.attempts = ()
         index, role, tokens = len(self.history), message["role"], self.estimate.message(message)
         self.history.append(message)
         self.view.append(Entry(message, tokens, (index,)))
@@ -99,7 +99,7 @@ class WindowState:
         elif role == "user":
             self.users.append((index, tokens))
         elif role == "system":
-            self.heads.append(index)
+            self.systems.append(index)
 
     @property
     def tokens(self) -> int:
@@ -117,7 +117,7 @@ class WindowState:
     def call(self, step: int) -> None:
         """The view is sent."""
         self.step = step
-        self.taken = ()
+        self.attempts = ()
         self.asked = len(self.history)
         self.at_boundary = False
 
@@ -144,7 +144,7 @@ class WindowState:
         gained = Attempt(change.strategy, payload["trigger"], payload.get("rung"), GAINED,
                          self.view.tokens, self.drift)
         self._become(change, after)
-        self.taken += (gained,)
+        self.attempts += (gained,)
         self.undoable.append((seq, back))
         self.applied = True
         self.resting = 0
@@ -159,7 +159,7 @@ class WindowState:
         self.applied = False
         if payload.get("asked"):
             self.skips.asked()
-        self.taken += in_vain(payload, self.breaker.open)
+        self.attempts += in_vain(payload, self.breaker.open)
 
     def _on_model_summarize(self, payload: dict[str, Any], _: int) -> None:
         if self.applied:
@@ -180,7 +180,7 @@ class WindowState:
             self.drift = self.drift.changed()
         in_place = len(after) == len(self.view)
         self.view = after
-        self.taken = tuple(attempt for attempt in self.taken if attempt.outcome == GAINED)
+        self.attempts = tuple(attempt for attempt in self.attempts if attempt.outcome == GAINED)
         self.skips.changed(change.strategy, self.drift.predict(self.tokens), in_place)
 
     def _on_pin(self, payload: dict[str, Any], _: int) -> None:

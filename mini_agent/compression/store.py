@@ -73,8 +73,8 @@ class MemoryStore:
         """Make texts findable."""
         self.texts.update(texts)
 
-    def owe(self, texts: Mapping[int, str]) -> None:
-        """Make texts findable that a resumed session had remembered."""
+    def restore(self, texts: Mapping[int, str]) -> None:
+        """Make texts findable again that a resumed session had remembered."""
         self.remember(texts)
 
     def find(self, query: str, limit: int) -> tuple[int, dict[int, str]]:
@@ -89,8 +89,8 @@ class MemoryStore:
 class FolderStore:
     """A store in a run's own folder, which is made (mode 0700) when it is first needed.
 
-    The store is then begun anew, with what is owed to it: what an old run has left there is
-    not this one's, and a resumed one takes nothing on trust but its trace.
+    The database is always made anew: what an older run has left there is removed, and a
+    resumed session fills it (`restore`) from its trace, which is all that it trusts.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -98,7 +98,7 @@ class FolderStore:
         self._file = folder / "store.sqlite"
         self._begun = False
         self._known: set[int] | None = None
-        self._owed: dict[int, str] = {}
+        self._restored: dict[int, str] = {}
 
     def put(self, index: int, text: str) -> None:
         """Keep a large result in a file named by its content: the same content once.
@@ -127,9 +127,10 @@ class FolderStore:
             _insert(base, {index: texts[index] for index in new})
         self._known = {*(self._known or ()), *new}
 
-    def owe(self, texts: Mapping[int, str]) -> None:
-        """The same; they are put into the store when it is first needed."""
-        self._owed.update(texts)
+    def restore(self, texts: Mapping[int, str]) -> None:
+        """Make texts findable again that a resumed session had remembered: they are inserted
+        when the store is next opened."""
+        self._restored.update(texts)
 
     def find(self, query: str, limit: int) -> tuple[int, dict[int, str]]:
         """(how many hold any term of the query, the `limit` best of them by index).
@@ -153,9 +154,9 @@ class FolderStore:
                 self._make_file()
                 with closing(sqlite3.connect(self._file)) as base, base:
                     _make_tables(base)
-                    _insert(base, self._owed)
+                    _insert(base, self._restored)
                     yield base
-                self._owed = {}
+                self._restored = {}
             except sqlite3.Error as error:
                 raise StrategyError(f"the store cannot be used ({error})", place="store.sqlite",
                                     remedy="free some space; what would have gone stays") from error

@@ -96,9 +96,10 @@ class Summariser:
         return texts
 
     def _firm_part_of(self, wanted: Sequence[Part], form: str) -> list[tuple[Part, str]]:
-        """The leading parts that the last request had too, known and firm; the list grows.
+        """The leading parts of `wanted` that are those of the last request, and whose text is
+        known. The caller adds to this list.
 
-        They are compared by identity, since a part may have thousands of indexes.
+        Parts are compared by identity, since one may have thousands of indexes.
         """
         if self.focus:
             return []
@@ -117,7 +118,7 @@ class Summariser:
         return answers
 
     def learn(self, note: Note) -> None:
-        """Know from now on what the `model_summarize` record of an applied summary says."""
+        """Remember the text in the `model_summarize` record of a summary that was applied."""
         if "error" not in note and "focus" not in note:
             key = note["form"], tuple(note["input"])
             self._known[key] = note["output"]
@@ -130,8 +131,8 @@ class Summariser:
         return bool(self._asked)
 
     def take(self, applied: bool) -> list[Note]:
-        """What was asked since the last time, for the records; learned if it was
-        `applied`."""
+        """What was asked since the last time, for the records. If the summary was `applied`,
+        its texts are remembered."""
         asked, self._asked = self._asked, []
         for note in asked if applied else ():
             self.learn(note)
@@ -162,9 +163,9 @@ class Summariser:
             return _Answer(notes=(note,), error=failed)
 
     def _smaller(self, part: Part, form: str, refused: Note, window: int | None) -> _Answer:
-        """The same messages in parts of half the size, which later parts have too.
+        """Ask for the same messages in parts of half the size, which is kept for later parts.
 
-        If the answer named the `window` in tokens, a part gets about half of that.
+        If the refusal named the `window` in tokens, a part gets about half of that.
         """
         whole = sum(min(self._limit, self._parts.size(index)) for index in part)
         half = min(self._limit, whole) // 2

@@ -20,7 +20,7 @@ from .descent import Descent
 from .inputs import Inputs, input_budget_of
 from .ladder import Ladder
 from .laws import Protection
-from .overflow import immovable, least, overflow_error
+from .overflow import immovable, least_tokens, overflow_error
 from .pinning import new_marks, pin_refusal, put_back, record_of, whole
 from .pins import Pin, Pins
 from .policies import Policy
@@ -85,7 +85,7 @@ class ContextWindow:
     def reported(self, prompt: int, answer: int = 0) -> int:
         """Take in what the endpoint counted for the last request; how far off `predicted` was."""
         self.state.reported(prompt, answer)
-        return self.state.drift.tokens or 0
+        return self.state.drift.off or 0
 
     def take_in(self, history: Sequence[Message]) -> None:
         """Append the messages that the history has gained; each is counted once."""
@@ -98,7 +98,7 @@ class ContextWindow:
         return self.view.messages()
 
     def make_ready(self, history: Sequence[Message], step: int) -> None:
-        """`before_model_call` for a caller that looks at the view and sends nothing."""
+        """Everything that `before_model_call` does, for a caller that takes the view itself."""
         state, ladder = self.state, self._ladder
         self.take_in(history)
         self._inputs.settle(step, state, ladder.budget.window, ladder.record)
@@ -222,18 +222,19 @@ class ContextWindow:
                 and self.predicted <= self.budget.hard)
 
     def _goal_after_refusal(self, error: PromptTooLongError) -> int:
-        """What was refused is too much: three quarters of it, or of the window named."""
+        """Three quarters of what was refused, or of the window that the refusal names if that
+        is smaller; the target of the budget, if that is smaller still."""
         goal = min(error.window or self.predicted, self.predicted) * 3 // 4
         return goal if self.budget.window is None else min(goal, self.budget.target)
 
     def _refuse_overflow(self, step: int) -> None:
-        """Over hard nothing is sent: the overflow is raised."""
+        """Raise the overflow if the request is over hard."""
         if self.budget.window is not None and self.predicted > self.budget.hard:
             self._overflow(step, self.predicted)
 
     def _refuse_hopeless(self) -> None:
-        """At the start: protected parts and declarations alone over hard can never work."""
-        tokens = least(self.view, self.protection(), self.state.declared)
+        """Raise the overflow at once if protected parts and declarations alone are over hard."""
+        tokens = least_tokens(self.view, self.protection(), self.state.declared)
         if self.budget.window is not None and tokens > self.budget.hard:
             self._overflow(0, tokens)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..assembly import Grant, Setup
-from ..compression.marks import handed_on
+from ..compression.marks import marked_or_bare
 from ..compression.pins import KINDS
 from ..errors import UsageError
 from ..governance import govern, governance_fields, recorded
@@ -108,7 +108,7 @@ def run_request(request: Mapping[str, Any]) -> Ending:
     script = request["model"].get("script", {})
     own = governance_fields(script)
     # As marks, not as pins of the task: one that does not fit this window is still said.
-    brief = "\n".join([request["task"], *(handed_on(**pin) for pin in request["pins"])])
+    brief = "\n".join([request["task"], *(marked_or_bare(**pin) for pin in request["pins"])])
     task = Task(name=request["name"], system=request["system"], task=brief, replies=[],
                 language=request["language"], place=request["name"], **own)
     governance = govern(task) if own else recorded(request["start"], request["name"])
