@@ -73,7 +73,7 @@ class CommandTest(ToolCase):
 
     def test_no_key_reaches_a_command(self) -> None:
         """Variables are chosen by their names, whatever their case, and by a password, or a
-        private key, in their value; the rest is the user's."""
+        private key, in their value, or where that is a key; the rest is the user's."""
         secret = ("OPENAI_API_KEY", "gh_token", "MY_SECRET_X", "DB_PASSWORD", "CREDENTIALS",
                   "OPENAI_BASE_URL", "PYTHONPATH", "DB_PASS", "PGPASSFILE", "SSH_ASKPASS",
                   "MYSQL_PWD", "GH_PAT", "NPM_AUTH", "SENTRY_DSN", "SESSION_COOKIE", "my_jwt",
@@ -81,12 +81,17 @@ class CommandTest(ToolCase):
                   "DB_PW")
         own = {"PATH": "/bin", "HOME": "/h", "GIT_AUTHOR_NAME": "x", "SSH_AUTH_SOCK": "/s",
                "URL": "ssh://git@host/a:b@c", "COLORTERM": "PAT", "PROXY": "http://host:80/a@b",
-               "GREETING": "Be basic: hello"}
+               "GREETING": "Be basic: hello", "LANG": "sk", "LC_ALL": "sk_SK.UTF-8",
+               "DATA": "/hf_datasets/sk-learn_data", "ID": "eyJ", "SKIN": "sk-in"}
+        keys = ("sk-proj-hidden", "sk_live_hidden", "gsk_hidden1", "xai-hidden1", "glpat-hidden",
+                "xoxb-hidden", f"ghp_{'h' * 36}", "github_pat_hidden", f"hf_{'h' * 30}",
+                f"AKIA{'H' * 16}", f"AIza{'h' * 35}", "eyJhid.eyJden.hid-den", f"npm_{'h' * 36}")
         given = dict.fromkeys(secret, "x") | own | {
             "PWD": "/elsewhere", "OLDPWD": "/before", "DATABASE_URL": "postgres://me:hidden@db/x",
             "HTTPS_PROXY": "http://:hidden@proxy:3128",
             "PIP_INDEX_URL": "https://hidden@host/simple",
-            "CERT": "-----BEGIN PRIVATE KEY-----\nhidden", "HEADER": "Authorization: Bearer hidden"}
+            "CERT": "-----BEGIN PRIVATE KEY-----\nhidden", "HEADER": "Authorization: Bearer hidden",
+            **{f"MINE_{number}": key for number, key in enumerate(keys)}}
         self.assertEqual(command_environment(given, self.root),
                          {**own, "OLDPWD": "/before", "PWD": str(self.root)})
 

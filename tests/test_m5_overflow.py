@@ -49,7 +49,9 @@ class RefusalTests(unittest.TestCase):
                 (302, "", False, "it points elsewhere: put the final address into OPENAI_BASE_URL"),
                 (399, "", False, "it points elsewhere: put the final address into OPENAI_BASE_URL"),
                 (429, "slow down", True, later), (500, "no", True, later), (503, "no", True, later),
-                (408, "no", True, other), (400, "no", False, other), (422, "no", False, other)):
+                (408, "no", True, later), (501, "not implemented", False, other),
+                (500, "failed to parse tool call arguments", False, other),
+                (400, "no", False, other), (422, "no", False, other)):
             with self.subTest(status=status, said=said):
                 error = refusal(replace(ENDPOINT, key="k" * 9), status, {}, said.encode())
                 self.assertEqual((error.status, error.transient, error.remedy),

@@ -42,7 +42,7 @@ def refusal(endpoint: Endpoint, status: int, headers: Mapping[str, str],
     transient = (status in TRANSIENT or status >= 500) and not LASTING.search(said)
     return EndpointError(f"the endpoint answered {status} ({shown(said) or 'no words'})",
                          status=status, transient=transient, wait=_asked_wait(headers, now),
-                         place=endpoint.url, remedy=_remedy(endpoint, status, said))
+                         place=endpoint.url, remedy=_remedy(endpoint, status, said, transient))
 
 
 def refusal_inside(endpoint: Endpoint, body: Mapping[str, Any]) -> ModelError:
@@ -62,7 +62,7 @@ def broken(endpoint: Endpoint, what: str) -> EndpointError:
                          "or a proxy before it does not speak this protocol")
 
 
-def _remedy(endpoint: Endpoint, status: int, said: str) -> str:
+def _remedy(endpoint: Endpoint, status: int, said: str, transient: bool) -> str:
     if status in (401, 403):
         return (f"set {endpoint.key_name} to a key of this endpoint" if not endpoint.key
                 else f"the key in {endpoint.key_name} is not accepted here: check both")
@@ -73,7 +73,7 @@ def _remedy(endpoint: Endpoint, status: int, said: str) -> str:
                 f"and the path in {endpoint.url_name}")
     if 300 <= status < 400:
         return f"it points elsewhere: put the final address into {endpoint.url_name}"
-    if status == 429 or status >= 500:
+    if transient:
         return "try again later"
     return "the endpoint does not take this request as it is"
 

@@ -34,6 +34,10 @@ SECRET_ENDS = ("_AUTH", "_AUTH_CONFIG", "_CONNECTION_STRING", "_BASE_URL")
 # A secret value: a URL with a password (on the web, with any user), a key, a login.
 _SECRET_VALUE = re.compile(r"://[^/\s@]*:[^/\s@]+@|https?://[^/\s@]+@|PRIVATE KEY-----"
                            r"|\b(?:bearer|basic)\s+\w", re.IGNORECASE)
+# What providers begin their keys with, so that one is known by any name.
+_KEY = re.compile(r"(?:sk|pk|rk|xai|gsk|glpat|xox[abeprs])[-_][\w-]{6,}|gh[opsur]_\w{20,}"
+                  r"|github_pat_\w+|(?:hf|npm)_\w{20,}|A[KS]IA[0-9A-Z]{16}|AIza[\w-]{20,}"
+                  r"|eyJ[\w-]+\.eyJ[\w-]+\.[\w-]*")
 _QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 _OPERATOR = re.compile(r"&&|\|\||>>|2>&1|[|&;<>]")
 
@@ -44,10 +48,11 @@ def command_environment(inherited: Mapping[str, str], root: Path) -> dict[str, s
     Left out are names that, in any case, contain one of SECRETS, have one of SECRET_PARTS,
     end in one of SECRET_ENDS (an endpoint may carry a key, and points to what a key opens)
     or begin with PYTHON (this interpreter's settings are not the project's), and values
-    that contain a password or a private key. PWD is the workspace.
+    that contain a password or a private key, or are a key themselves. PWD is the workspace.
     """
     kept = {name: value for name, value in inherited.items()
-            if not _is_secret(name.upper()) and not _SECRET_VALUE.search(value)}
+            if not (_is_secret(name.upper()) or _SECRET_VALUE.search(value)
+                    or _KEY.fullmatch(value.strip()))}
     return kept | {"PWD": str(root)}
 
 
