@@ -3,8 +3,8 @@
     for session in open_sessions("rollout.jsonl"):
         session.messages, session.steps, session.host_compressions, session.notes
 
-`document.py` reads the file, one reader per format finds the pieces (`log.py`), `join.py`
-makes a history of them. Start with `base.py`, then any reader.
+`document.py` reads the file, the reader of its format finds the pieces (`log.py`), and
+`join.py` makes a history of them. Start with `base.py`, then any reader.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .trace_file import OwnTrace
 __all__ = ["READERS", "Document", "HostCompression", "LogSession", "LogSize", "Reader",
            "Unreadable", "left_out", "open_sessions"]
 
-READERS: tuple[Reader, ...] = (  # the most specific first; the first that detects reads
+READERS: tuple[Reader, ...] = (  # the most specific first; the first that detects the file reads it
     TaskFile(), OwnTrace(), ClaudeCode(), Codex(), Copilot(), Pi(), OpenCode(), SweAgent(),
     MiniSwe(), OpenHands(), Atif(), Gemini(), Anthropic(), Responses(),
     OpenAIChat(),
@@ -48,12 +48,11 @@ def open_sessions(path: str | Path,
                   run: Callable[[str], list[LogSession]] | None = None) -> list[LogSession]:
     """All sessions of a file, in its order; at least one, each with messages.
 
-    After the session of a trace come those of its sub-agents, `NAME#1` and so on.
-
-    A task file has none until it is run: `run` does it; without one it is refused.
-    `UsageError` in one line: no file, a folder, empty, binary, no JSON, no reader for
-    the format, nothing but lines that cannot be read, no messages. What could not be
-    read of a file that has sessions is in `unreadable` of the first.
+    After the session of a trace come those of its sub-agents, `NAME#1` and so on. A task file
+    has sessions only when it is run, which `run` does; without `run` it is refused. Lines that
+    could not be read are in `unreadable` of the first session. Raises `UsageError` for a file
+    without a session: missing, a folder, empty, binary, not JSON, of no known format, with
+    nothing but unreadable lines, or without messages.
     """
     path = find_trace(str(path))
     document = Document.open(path)
@@ -76,8 +75,8 @@ def open_sessions(path: str | Path,
 
 
 def _note_what_was_lost(first: LogSession, document: Document, silent: int) -> None:
-    """The first session of a file has what was wrong with the file, and how many of its
-    sessions said nothing."""
+    """Put into the first session what was wrong with the file, and how many of its sessions
+    were left out for having no message."""
     first.unreadable = sorted(document.unreadable, key=lambda lost: lost.line)
     if document.bad_lines:
         first.notes["lines_with_bad_bytes"] = len(document.bad_lines)
@@ -88,7 +87,7 @@ def _note_what_was_lost(first: LogSession, document: Document, silent: int) -> N
 
 
 def _children(path: Path, parent: LogSession) -> list[LogSession]:
-    """The sessions of the sub-agents of a trace; one that said nothing is counted only."""
+    """The sessions of the sub-agents of a trace; those without messages are only counted."""
     found: list[LogSession] = []
     for number, trace in children_of(path):
         try:
@@ -104,7 +103,7 @@ def _children(path: Path, parent: LogSession) -> list[LogSession]:
 
 
 def _name_apart(sessions: list[LogSession]) -> None:
-    """No two sessions of a file have the same name."""
+    """Make the names of the sessions of a file differ."""
     names: dict[str, int] = {}
     for session in sessions:
         names[session.name] = names.get(session.name, 0) + 1

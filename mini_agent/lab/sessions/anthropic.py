@@ -3,8 +3,8 @@
 - a list of `{role, content}` with content blocks, alone or as a request body with
   `system` and `tools`; Cline's `api_conversation_history.json`, its results in text;
 - claude-trace: calls `{request, response}` in order. Each request repeats the history,
-  so only what is new in it is taken; calls without tools (titles, topics), where others
-  have some, are not of the conversation. A call that asks for a summary is the host's
+  so only what is new in it is taken. If some calls have tools, those without (titles,
+  topics) do not belong to the conversation. A call that asks for a summary is the host's
   compression: its answer is left out, and so is "This session is being continued" in the
   request after it;
 - claude.ai/code: `{loglines: [Claude Code records]}`.
@@ -34,7 +34,7 @@ class Anthropic:
     name = "anthropic-messages"
 
     def detects(self, document: Document) -> bool:
-        """Whether the head holds one of the three."""
+        """Whether the head of the file has one of the three forms."""
         if isinstance(dict_of(document.value).get("loglines"), list):
             return True
         return any(map(_request, document.head)) or _has_blocks([
@@ -59,7 +59,7 @@ class Anthropic:
 
 
 def _has_blocks(messages: list[dict[str, Any]]) -> bool:
-    """Whether these are Anthropic's; chat messages may have some of its blocks, too."""
+    """Whether these are Anthropic's messages; OpenAI's may have some of the same blocks."""
     if any(message.get("role") == "tool" or message.get("tool_calls") for message in messages):
         return False
     return any(block.get("type") in _OWN for message in messages
@@ -77,14 +77,14 @@ def _request(value: Any) -> dict[str, Any]:
 
 
 class _Messages:
-    """Adds messages; knows how many calls are open, for results in text."""
+    """Adds messages, and counts the open calls, whose results may come as text."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
         self.open = 0
 
     def add(self, messages: list[dict[str, Any]]) -> None:
-        """Messages of one list, each one of the log."""
+        """Add messages; each is one message of the log."""
         for message in messages:
             self.log.message()
             content, role = message.get("content"), message.get("role")
@@ -102,8 +102,9 @@ class _Messages:
                 self.open = 0
 
 
-class _Wire:
-    """The conversation that a row of recorded calls is about."""
+class _Conversation:
+    """The conversation to which recorded calls belong. `taken` is how many messages of the
+    last request were added; `answer` is that of the last call, not added yet."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -113,7 +114,7 @@ class _Wire:
         self.answer: Any = None
 
     def call(self, request: dict[str, Any], response: dict[str, Any]) -> None:
-        """One call of the conversation: what is new in it, then its answer."""
+        """Add what is new in the request of a call, and keep its answer."""
         messages = dicts_of(request["messages"])
         opening = flat(messages[0].get("content")).text
         if self.taken and opening != self.opening:
@@ -133,7 +134,7 @@ class _Wire:
             self.answer = None
 
     def _start_anew(self, messages: list[dict[str, Any]]) -> None:
-        """A request that does not go on from the last: after a compression, or a reset."""
+        """A request that does not continue the last one, after a compression or a reset."""
         parts = dicts_of(messages[0].get("content"))
         kept = [part for part in parts if _CONTINUED not in string_of(part.get("text"))]
         if len(kept) < len(parts):
@@ -144,7 +145,7 @@ class _Wire:
         self.taken = 0
 
     def close(self) -> None:
-        """The answer of the last call, which no request repeats."""
+        """Add the answer of the last call, which no request repeats."""
         if self.answer is not None:
             add_assistant(self.log, self.answer, f"answer {self.log.counts.messages}",
                           counted=False)
@@ -155,13 +156,13 @@ def _recorded(document: Document) -> LogSession:
     log = Log("anthropic-messages")
     calls = [(_request(value), dict_of(value["response"]))
              for value in document.objects() if _request(value)]
-    wire = _Wire(log)
-    # Where no call has tools, nothing says which calls are beside the conversation.
+    conversation = _Conversation(log)
+    # If no call has tools, nothing tells which calls do not belong to the conversation.
     have_tools = any(request.get("tools") for request, _ in calls)
     for request, response in calls:
         if request.get("tools") or not have_tools:
-            wire.call(request, dict_of(response.get("body")) or response)
+            conversation.call(request, dict_of(response.get("body")) or response)
         else:
             log.notes["side_calls"] += 1
-    wire.close()
+    conversation.close()
     return finish(log, document)

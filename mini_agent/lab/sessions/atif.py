@@ -6,8 +6,8 @@ observation: {results: [{source_call_id, content}]}}]}`. Quirks:
 - a system step `Performed context summarization and handoff` is a compression; the next
   user step is its summary; sub-trajectories are other sessions and left out;
 - some producers put an observation on a system step `Tool result for ID`, before the
-  step that has the call: it becomes the result of that call, though by the letter of
-  the format it is none, and is not counted as one.
+  step that has the call: it becomes the result of that call, but since the format does
+  not count it as a result, `LogSize` does not either.
 """
 
 from __future__ import annotations

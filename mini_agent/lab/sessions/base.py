@@ -1,9 +1,9 @@
 """Milestone 6: what every reader of a recorded session hands over.
 
-A reader turns one format of log into `LogSession`s in the form of `messages.py`.
-What a session holds is *what the model saw*, clipped where the host had clipped
-it; fuller copies that some logs carry beside it (`toolUseResult`, `raw_output`)
-are left alone. History is file order: a turn that the user rewound stays in.
+A reader turns one format of log into `LogSession`s, whose messages have the form of
+`messages.py`. A session holds *what the model saw*, clipped where the host (the agent that
+wrote the log) had clipped it; fuller copies that some logs carry beside it (`toolUseResult`,
+`raw_output`) are not read. The history is in file order: a turn that the user rewound stays.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class HostCompression:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What was done to the window of a run of ours when it had `at` messages: a stage was
-    ended, or a pin was set. `payload` is that of the record."""
+    """A stage that was ended, or a pin that was set, in a run of ours when it had `at` messages.
+    `payload` is that of the record."""
 
     at: int
     event: str
@@ -49,8 +49,8 @@ class Act:
 
 
 def act_of(at: int, event: Any, payload: dict[str, Any]) -> Act | None:
-    """The act that a record tells of; None for other records, for pins that are marks in
-    messages or were refused, and for what no run of ours writes."""
+    """The act that a record tells of. None for other records, for pins that come from marks in
+    messages or were refused, and for payloads that no run of ours writes."""
     if event == "stage" and isinstance(payload.get("name"), str):
         return Act(at, event, payload)
     index, words = payload.get("index"), (payload.get("text"), payload.get("protect"))
@@ -63,8 +63,9 @@ def act_of(at: int, event: Any, payload: dict[str, Any]) -> Act | None:
 
 @dataclass(frozen=True, slots=True)
 class MendedFault:
-    """What of the log did not fit together: the `note` that counts it, its place in the
-    session ("message 3", an index, or "line 12" of the file), and the id it is about."""
+    """Something in the log that did not fit together and was mended: its place ("message 3", an
+    index in the session, or "line 12" of the file), the `note` that counts its kind, and the id
+    that it is about."""
 
     place: str
     note: str
@@ -73,13 +74,12 @@ class MendedFault:
 
 @dataclass(slots=True)
 class LogSize:
-    """Size of a log as its format writes it, of what the model could see.
+    """The size of what the model could see, counted in the messages of the log's own format.
 
-    Counted while reading: one for each message *of the log* (parallel results may
-    share one there), call arguments as they are spelt there; recorded summaries and
-    second copies of a result count here though the history leaves them out, results
-    that had to be made up do not. Reasoning, images and system prompts that are no
-    message of the log count nothing.
+    Parallel results may share one message there, and arguments are counted as they are spelt
+    there. Recorded summaries and second copies of a result are counted, although the history
+    leaves them out; results that had to be made up are not. Reasoning, images and system
+    prompts that are no message of the log count nothing.
     """
 
     messages: int = 0
@@ -91,11 +91,11 @@ class LogSize:
 
 @dataclass(slots=True)
 class LogSession:
-    """One recorded session: its messages, and what was done to make them so.
+    """One recorded session: its messages, and what the reader mended or left out.
 
-    `steps[i]` is the step of `messages[i]`; `injected` are the indexes of user
-    messages that the host wrote, not a person; `acts` are in order; `notes` counts what was
-    mended or left out, by name, and `mended` tells where.
+    `steps[i]` is the step of `messages[i]`. `injected` are the indexes of user messages that
+    the host wrote, not a person. `notes` counts by name what was mended or left out, and
+    `mended` tells where. `acts` are in order.
     """
 
     name: str
@@ -116,7 +116,7 @@ class LogSession:
 
 
 def left_out(notes: Mapping[str, Any]) -> str:
-    """What a log has that is not in the history made of it, in words; "" for nothing."""
+    """In words, what a log has that is not in the history; "" for nothing."""
     return ", ".join(f"{number_of(notes[name], noun)} {rest}"
                      for name, (noun, rest) in _LEFT_OUT.items() if type(notes.get(name)) is int)
 

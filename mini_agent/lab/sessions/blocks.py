@@ -1,10 +1,10 @@
 """Milestone 6: the content blocks of the Anthropic Messages API.
 
-Claude Code, the wire traces, LangChain dumps and Cline all carry them: a content is
-a string or a list of blocks `text, thinking{thinking, signature},
-redacted_thinking{data}, tool_use{id, name, input}, tool_result{tool_use_id, content,
-is_error}, image, document`; server tools have their result in the assistant's own
-message. Signed thinking is kept whole as `opaque`; unsigned is counted only.
+Claude Code, the wire traces, LangChain dumps and Cline all have them: a content is a
+string or a list of blocks `text, thinking{thinking, signature}, redacted_thinking{data},
+tool_use{id, name, input}, tool_result{tool_use_id, content, is_error}, image, document`. The
+results of server tools stand in the assistant's own message. Signed thinking is kept whole
+as `opaque`, unsigned thinking is only counted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def is_result(block: dict[str, Any]) -> bool:
 
 
 def add_assistant(log: Log, content: Any, key: str, *, counted: bool = True) -> None:
-    """The pieces of an assistant message; a key joins it with other records of it."""
+    """Add an assistant message; records with the same key are joined into one message."""
     blocks = dicts_of(content)
     rest = [block for block in blocks if not is_result(block)]
     text = flat(content if isinstance(content, str) else rest)
@@ -44,10 +44,10 @@ def add_assistant(log: Log, content: Any, key: str, *, counted: bool = True) -> 
 
 
 def add_user(log: Log, content: Any, *, injected: bool = False, open_calls: int = 0) -> None:
-    """The results in a user message, then its text.
+    """Add the results in a user message, then its text.
 
-    Cline writes results as text, `[tool for 'x'] Result:`, the output in the same block
-    or in the next; while `open_calls` are open that is the result of the first of them.
+    Cline writes results as text, `[tool for 'x'] Result:`, with the output in the same block
+    or in the next. At most `open_calls` of these are taken for results.
     """
     parts = content if isinstance(content, list) else [] if content is None else [content]
     in_text = 0 if any(is_result(dict_of(part)) for part in parts) else open_calls

@@ -1,11 +1,11 @@
 """Milestone 6: messages of the OpenAI chat form, clean and dirty.
 
-Shared by the readers whose logs carry them. A call is in `tool_calls` (or the older
-`function_call`), sometimes a second time among the content parts; the result is a
-message of role `tool` (or `function`). Where an agent speaks a text protocol the call
-stands in the assistant's text, as `<function=NAME><parameter=...>` or as a fenced bash
-block, and the next user message is its result: both become a call and a result here,
-without id, so that the result can be compressed like any other.
+Shared by the readers whose logs have them. A call is in `tool_calls` (or the older
+`function_call`), sometimes a second time among the content parts; its result is a message of
+role `tool` (or `function`). Agents with a text protocol write the call into the assistant's
+text, as `<function=NAME><parameter=...>` or as a fenced bash block, and the next user message
+is its result. These become a call and a result without id, so that the result can be
+compressed like any other.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class MessageList(NamedTuple):
 
 
 class TextCall(NamedTuple):
-    """A call in a text: what is said around it, the call, and the text inside it."""
+    """A call in a text: the text around it, the call, and the text inside it."""
 
     said: str
     call: RawCall
@@ -83,7 +83,7 @@ def messages_in(value: Any) -> list[dict[str, Any]]:
 
 
 def role_of(message: dict[str, Any]) -> str:
-    """The role of a message, with the names of older forms made plain."""
+    """The role of a message; names of older forms become those of today."""
     role = string_of(message.get("role") or message.get("from"))
     return _PLAIN_ROLES.get(role, role)
 
@@ -105,7 +105,7 @@ def calls_in(message: dict[str, Any]) -> list[RawCall]:
 
 
 def _spelt(message: dict[str, Any]) -> dict[str, Any]:
-    """The call that is all the text of a message from `function_call`, {} of any other."""
+    """The call that is the whole text of a message from `function_call`, {} for any other."""
     if message.get("from") != "function_call":
         return {}
     made = dict_of(arguments_of(message.get("value")))
@@ -133,12 +133,12 @@ def fenced_call(text: str) -> TextCall | None:
 
 
 class Chat:
-    """Adds chat messages to a log; `fences` if fenced blocks are calls."""
+    """Adds chat messages to a log. `fences`: fenced bash blocks in the text are calls."""
 
     def __init__(self, log: Log, *, fences: bool = False) -> None:
         self.log = log
         self.fences = fences
-        self.waiting = False  # a call in a text, its result is the next user message
+        self.waiting = False  # the last message had a call in its text: the next is the result
 
     def add(self, message: dict[str, Any]) -> None:
         """One message of the log."""

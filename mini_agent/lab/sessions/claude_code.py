@@ -46,40 +46,40 @@ class ClaudeCode:
         return any(_is_record(value) for value in document.head if isinstance(value, dict))
 
     def read(self, document: Document) -> list[LogSession]:
-        """Of each session the main line; the side line where there is nothing else."""
-        rows = _apart(document.objects())
-        return [finish(_log(row), document, name if len(rows) > 1 else "")
-                for name, row in rows.items()]
+        """The main line of each session, or its side line where there is nothing else."""
+        sessions = _by_session(document.objects())
+        return [finish(_log(records), document, name if len(sessions) > 1 else "")
+                for name, records in sessions.items()]
 
 
-def _log(row: list[dict[str, Any]]) -> Log:
+def _log(records: list[dict[str, Any]]) -> Log:
     log = Log(ClaudeCode.name)
-    add_records(log, row)
+    add_records(log, records)
     if log.empty and log.notes["subagent_records"]:
         log = Log(ClaudeCode.name)
-        add_records(log, row, sidechain=True)
+        add_records(log, records, sidechain=True)
     return log
 
 
-def _apart(records: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """The records of each session, by the id under which it began; one file has one, as a rule."""
-    row: list[dict[str, Any]] = []
-    rows, said = {"": row}, set[str]()
+def _by_session(records: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The records of each session, by its first `sessionId`. As a rule a file has one session."""
+    session: list[dict[str, Any]] = []
+    sessions, ids = {"": session}, set[str]()
     for record in records:
         name = string_of(record.get("sessionId"))
-        if said and name and name not in said and _is_first(record):
-            row = rows[name] = []
+        if ids and name and name not in ids and _begins_session(record):
+            session = sessions[name] = []
         if record.get("type") in ("user", "assistant"):
-            if not said:  # what stands before is the title of it
-                rows = {name: row}
-            said.add(name)
-        row.append(record)
-    return rows
+            if not ids:  # the records before the first message are its title
+                sessions = {name: session}
+            ids.add(name)
+        session.append(record)
+    return sessions
 
 
-def _is_first(record: dict[str, Any]) -> bool:
-    """Whether a user begins with it; the first one of a side line, or after a compaction, is
-    none."""
+def _begins_session(record: dict[str, Any]) -> bool:
+    """Whether this is the first user message of a session, and not that of a side line or of a
+    compaction."""
     return (record.get("type") == "user" and record.get("parentUuid", "") is None
             and True not in (record.get("isSidechain"), record.get("isCompactSummary")))
 
@@ -114,17 +114,17 @@ def add_records(log: Log, records: Iterable[dict[str, Any]], *, sidechain: bool 
 
 
 class _Reading:
-    """What one record has to know of those before it."""
+    """Adds records, and remembers what later ones depend on."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
         self.contents: dict[str, Any] = {}   # of each uuid
         self.typed_after: set[str] = set()   # records that a typed message follows
         self.messages: set[str] = set()      # ids of assistant messages
-        self.boundary = False                # its summary is still to come
+        self.boundary = False                # a compaction whose summary is still to come
 
     def conversation(self, record: dict[str, Any]) -> None:
-        """A user or assistant record, a copy of one, or a summary."""
+        """Add a user or assistant record, a copy of one, or a summary."""
         content = record["message"].get("content")
         uuid = string_of(record.get("uuid"))
         if uuid and uuid in self.contents and self.contents[uuid] == content:
@@ -168,7 +168,7 @@ class _Reading:
         self.typed_after.add(parent)
 
     def system(self, record: dict[str, Any]) -> None:
-        """A boundary of a compaction, or bookkeeping."""
+        """Take the boundary of a compaction, or count a record of bookkeeping."""
         if record.get("subtype") == "compact_boundary":
             self.boundary = True
             data = dict_of(record.get("compactMetadata"))
@@ -180,7 +180,7 @@ class _Reading:
             self.log.notes["bookkeeping"] += 1
 
     def attachment(self, attachment: dict[str, Any], record: dict[str, Any]) -> None:
-        """What the host put beside a message: only what it says it rendered."""
+        """Add what the host put beside a message, as far as the log says that it was rendered."""
         prompt = attachment.get("prompt")
         rendered = [part.get("content") for part in dicts_of(record.get("rendered"))]
         if attachment.get("type") == "queued_command" and not empty(prompt):
@@ -193,7 +193,7 @@ class _Reading:
             self.log.notes["attachments"] += 1
 
     def old_tool(self, record: dict[str, Any]) -> None:
-        """A call or a result as a record of its own."""
+        """Add a call or a result that is a record of its own."""
         call_id = string_of(record.get("id") or record.get("tool_use_id"))
         name = string_of(record.get("name"))
         self.log.message()

@@ -55,17 +55,17 @@ class Codex:
 
 
 class Reading:
-    """The model request that is being read, and the last token count."""
+    """Adds items, and remembers the assistant message that is open and the last token count."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
         self.request = 0
-        self.open = False     # the assistant's items in a row have begun
-        self.started = False
+        self.open = False     # whether the next item of the assistant joins the last one
+        self.started = False  # whether a `session_meta` was there
         self.tokens: int | None = None
 
     def record(self, kind: str, payload: dict[str, Any]) -> None:
-        """A line with its envelope taken off."""
+        """Add the payload of a line; `kind` is the type of its envelope."""
         if kind == "response_item":
             self.item(payload)
         elif kind == "compacted":
@@ -97,7 +97,7 @@ class Reading:
                 self.log.user(summary)
 
     def item(self, item: dict[str, Any]) -> None:
-        """A message, a call, a result or reasoning."""
+        """Add a message, a call, a result or reasoning."""
         kind = string_of(item.get("type"))
         if kind == "message" or "role" in item:
             self._message(item)
@@ -125,7 +125,7 @@ class Reading:
             self.log.user(text, injected=is_injected(text.text))
 
     def _key(self) -> str:
-        """The key of the message that the assistant's items in a row belong to."""
+        """The key of the assistant message to which consecutive items belong."""
         if not self.open:
             self.open = True
             self.request += 1

@@ -41,7 +41,7 @@ class Copilot:
 
 
 class _Reading:
-    """The assistant message of the turn, and the calls that are known."""
+    """Adds events, and remembers the assistant message of the turn and the calls so far."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -50,7 +50,7 @@ class _Reading:
         self.calls: set[str] = set()
 
     def event(self, kind: str, data: dict[str, Any]) -> None:
-        """One event; those of a sub-agent and of the screen are only counted."""
+        """Add an event; those of a sub-agent and of the screen are only counted."""
         if data.get("parentToolCallId") or kind.startswith("subagent."):
             self.log.notes["subagent_records"] += 1
         elif kind == "assistant.message":

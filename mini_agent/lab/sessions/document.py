@@ -1,10 +1,10 @@
 """Milestone 6: a file of JSON, read once, parsed line by line as it is asked for.
 
-A document is one JSON value or lines of them. What can be wrong with a line and
-does not stop the rest: two objects on it, garbage after them, a cut end, bytes
-that are not UTF-8 (U+FFFD in their place), nesting beyond `strict_json.DEEPEST`, a number with
-thousands of digits. NaN, Infinity and 1e999 are not JSON and become their own text,
-so that they cannot get into a trace. Nothing of a line is kept after its turn.
+A document is one JSON value, or lines of JSON values. A line may be wrong without stopping the
+rest: two objects on it, garbage after them, a cut end, bytes that are not UTF-8 (U+FFFD takes
+their place), nesting beyond `strict_json.DEEPEST`, a number with thousands of digits. NaN,
+Infinity and 1e999 are not JSON and become their own text, so that they cannot get into a
+trace. The values of a line are not kept once they were handed out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...errors import UsageError
 from ...hostile import clean
 from ...strict_json import decode, loads, skip_blanks
 
-HEAD_VALUES = 200      # as many values are looked at to find the format
+HEAD_VALUES = 200      # how many values are looked at to find the format
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _REPLACED = "\ufffd".encode()
@@ -63,7 +63,7 @@ class Document:
     def __init__(self, name: str, data: bytes) -> None:
         self.name = self.place = name
         self.unreadable: list[Unreadable] = []
-        self.bad_lines: list[int] = []  # that have bytes which are not UTF-8
+        self.bad_lines: list[int] = []  # numbers of lines with bytes that are not UTF-8
         self._wrong = ""
         self._data = data.removeprefix(_BOM)
 
@@ -93,7 +93,7 @@ class Document:
         return document
 
     def _foreign(self) -> str:
-        """What a file is that has no JSON in it."""
+        """What is said of a file that has no JSON in it."""
         start = self._data[:8192]
         if b"\0" in start:
             return "this is a binary file"
@@ -110,7 +110,7 @@ class Document:
 
     @cached_property
     def value(self) -> Any:
-        """The one JSON value that the whole file is; None where it is lines."""
+        """The JSON value of the whole file; None if it consists of lines."""
         filled = list(islice((raw for raw in self._lines() if raw.strip()), 2))
         values, self._wrong = parse_line(_text(filled[0]))
         if not self._wrong and len(filled) + len(values) > 2:
@@ -167,7 +167,7 @@ class Document:
                 self.skip(number, f"no object but {type_in_words(value)}")
 
     def skip(self, line: int, what: str) -> None:
-        """A reader cannot use a record: count and name it."""
+        """Note that a reader cannot use a record, and why."""
         self.unreadable.append(Unreadable(line, what))
 
 

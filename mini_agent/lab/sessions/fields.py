@@ -1,10 +1,10 @@
 """Milestone 6: taking fields out of JSON that nobody has checked.
 
-A log is written by another program, perhaps by an enemy: any field may be missing
-or of the wrong type. These functions give the type that is asked for, or its empty
-value. `flat` makes text of the content parts that all formats know in some spelling;
-an image becomes `[image TYPE, N bytes]`. Calls, results and reasoning among the
-parts are the readers' business.
+A log is written by another program, perhaps by an enemy: any field may be missing or of the
+wrong type. These functions return a value of the type asked for, or the empty value of that
+type. `flat` makes one text of the content parts that all formats have in some spelling; an
+image becomes `[image TYPE, N bytes]`. Calls, results and reasoning among the parts are left
+to the readers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from ...data_uris import bytes_spelt
 from ...strict_json import loads
 
-INJECTED = (  # how hosts begin the user messages that no user has typed
+INJECTED = (  # beginnings of user messages that a host wrote, not a person
     "<command-", "<local-command-", "<bash-", "<task-notification", "<environment_context>",
     "<user_instructions>", "<permissions instructions>", "<collaboration_mode>",
     "<skills_instructions>", "<turn_aborted>",
@@ -30,7 +30,8 @@ _APART = ("thinking", "redacted_thinking", "reasoning", "tool_use", "tool_call",
 
 @dataclass(slots=True)
 class Flat:
-    """Content as one text; `chars` is its size without what stands for images and files."""
+    """A content as one text. `chars` is its size without the stand-ins for images and files;
+    `images` and `others` count the parts that are not text."""
 
     text: str = ""
     chars: int = 0
@@ -39,7 +40,7 @@ class Flat:
 
 
 def string_of(value: Any) -> str:
-    """The value if it is a string, a number as its digits, else ""."""
+    """The value if it is a string, the digits if it is a whole number, else ""."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value if isinstance(value, str) else ""
@@ -66,12 +67,13 @@ def int_of(value: Any) -> int | None:
 
 
 def dumped(value: Any) -> str:
-    """JSON as logs mostly write it: spaces after `,` and `:`, no escapes."""
+    """JSON as most logs write it: a blank after `,` and `:`, characters not escaped."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def arguments_of(raw: Any) -> Any:
-    """The arguments of a call: an object, also out of a string; {} for nothing."""
+    """The arguments of a call: an object, parsed if it came as a string; {} for nothing; the
+    value as it is where it is no object."""
     if not isinstance(raw, str):
         return {} if raw is None else raw
     try:
@@ -82,7 +84,7 @@ def arguments_of(raw: Any) -> Any:
 
 
 def glue(parts: Iterable[str]) -> str:
-    """Texts with a newline between two that have none there."""
+    """The texts joined, with a newline between two where there is none yet."""
     made: list[str] = []
     for part in parts:
         if made and part and not made[-1].endswith("\n"):
@@ -93,7 +95,8 @@ def glue(parts: Iterable[str]) -> str:
 
 
 def is_injected(text: str) -> bool:
-    """Whether a user message is all the host's: reminders, or what `INJECTED` begins."""
+    """Whether the host wrote all of a user message: reminders, or a text that begins as one of
+    `INJECTED`."""
     rest = between_all(text, *_REMINDER)[0].strip() if _REMINDER[0] in text else text.strip()
     return bool(text) and (not rest or rest.startswith(INJECTED))
 
@@ -112,7 +115,7 @@ def between_all(text: str, opening: str, closing: str) -> tuple[str, list[str]]:
 
 
 def flat(content: Any) -> Flat:
-    """Text, a list of parts, or one part, as one text."""
+    """A text, a list of parts, or one part, as one text."""
     if isinstance(content, str):
         return Flat(content, len(content))
     parts = content if isinstance(content, list) else [] if content is None else [content]
@@ -156,7 +159,7 @@ def _plain(part: Any) -> str | None:
 
 
 def _source(part: dict[str, Any]) -> tuple[str, str, str]:
-    """(media type, data, link) of an image or a file, "" for what it does not say."""
+    """(media type, data, link) of an image or a file, "" for what is not there."""
     source = dict_of(part.get("source")) or dict_of(part.get("inlineData")) or part
     link = part.get("image_url") or source.get("url") or part.get("image")
     link = string_of(dict_of(link).get("url") if isinstance(link, dict) else link)

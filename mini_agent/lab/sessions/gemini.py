@@ -5,13 +5,13 @@ a) `chats/session-*.json`: `{sessionId, projectHash, messages: [{id, type, conte
 b) the same as lines since 0.40: a header, one message per line, `{"$set": ...}` patches;
 c) `--output-format stream-json`: events `init, message, tool_use, tool_result, result`.
 Quirks:
-- in b) a message is written again when its results arrive: the last one with an id is
-  the message, at the place of the first;
-- `$set.messages` replaces the model's context: known messages are taken anew, and where
-  some are gone the new ones are the host's summary, left out;
-- `$rewindTo` takes turns back: they stay in the history;
+- in b) a message is written again when its results arrive: of several with one id the last
+  counts, at the place of the first;
+- `$set.messages` replaces the model's context: messages known before are updated; if some
+  are missing, the new ones are the host's summary and are left out;
+- `$rewindTo` takes turns back, but they stay in the history;
 - `info, warning, error` are for the screen; an info that says `compressed from: N to M
-  tokens` is a compression; older assistants are `type: model` with `parts`;
+  tokens` is a compression; older assistant messages have the type `model` and `parts`;
 - in c) text comes in deltas.
 """
 
@@ -61,7 +61,7 @@ def _is_stream(first: dict[str, Any]) -> bool:
 
 
 def _messages(log: Log, document: Document) -> list[dict[str, Any]]:
-    """The messages, the last version of each; a replaced context is a mark among them."""
+    """The last version of each message; a mark among them tells where the context was replaced."""
     found: dict[str, dict[str, Any]] = {}
     for record in document.objects():
         patch = dict_of(record.get("$set"))
@@ -146,7 +146,7 @@ def _response(response: Any) -> tuple[Any, Error | None]:
 
 
 class _Stream:
-    """Events of form c): the deltas and calls of one model call are one message."""
+    """Adds events of form c): the deltas and calls of one model call become one message."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -154,7 +154,7 @@ class _Stream:
         self.calls: list[RawCall] = []
 
     def event(self, event: dict[str, Any]) -> None:
-        """One event; whatever is not the assistant's ends its message."""
+        """Add an event; the message of the assistant ends at the first one of another role."""
         kind = event.get("type")
         if kind == "message" and event.get("role") == "assistant":
             self.deltas.append(flat(event.get("content")).text)
@@ -175,7 +175,7 @@ class _Stream:
             self.log.notes["bookkeeping"] += 1
 
     def close(self) -> None:
-        """The assistant's message is whole."""
+        """Add the message of the assistant, if one is open."""
         if self.deltas or self.calls:
             self.log.message()
             self.log.assistant("".join(self.deltas), self.calls)

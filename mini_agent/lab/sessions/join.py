@@ -1,20 +1,20 @@
 """Milestone 6: from the pieces of a log to a history that keeps the law of pairing.
 
-The same for all formats, in this order: pieces of one assistant message are joined;
-each result finds its call; assistant messages in a row whose calls were answered only
-after them all become one message (parallel calls); what is left is written out, each
-message with calls directly followed by one result a call, in the order of the calls.
+The same is done for all formats, in this order. Pieces of one assistant message are joined.
+Each result is given to its call. Consecutive assistant messages whose results all come after
+the last of them become one message (parallel calls). Then the messages are written out, each
+with calls directly followed by one result for each call, in the order of the calls.
 
-- A call without result gets one that says so, with the error MISSING_RESULT.
-- Of two results of a call the last stands. Ids are kept, so the match is by place: the
-  newest message that has the id open. A result without id takes the first open call.
-- A result whose call is nowhere becomes a user message, marked as injected: the model
-  has seen its text, and a call may not be made up.
-- Text between a call and its results comes after them.
-- System messages at the start become one; a repeated one is left out, a later one that
-  differs is a user message, marked as injected.
+- A call without a result gets one that says so, with the error MISSING_RESULT.
+- Of two results of a call the last one counts. Ids may repeat, so a result belongs to the
+  newest message with an open call of its id; a result without id to the first open call.
+- A result without a call becomes a user message, marked as injected: the model has seen its
+  text, and a call may not be invented.
+- Text between a call and its results is moved behind them.
+- System messages at the start become one. A repeated one is left out; a later one that
+  differs becomes a user message, marked as injected.
 
-Every such mending is counted in `notes`.
+Every repair is counted in `notes`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ORPHAN = ("[result of a call that is not in the log{name}]\n{text}",
 
 
 def finish(log: Log, document: Document, name: str = "") -> LogSession:
-    """The session that the pieces of `log` are."""
+    """The session made of the pieces of `log`."""
     units = joined_pieces(log)
     pair(units, log)
     units = merged_turns(units, log)
@@ -48,7 +48,7 @@ def finish(log: Log, document: Document, name: str = "") -> LogSession:
 
 
 def _write(session: LogSession, units: list[Unit], log: Log) -> None:
-    """Messages, steps and marks of the session."""
+    """Write messages, steps and compressions into the session."""
     first = next((unit.piece.text for unit in units if unit.piece.role == "user"), "")
     language = LANGUAGES.index(language_of(first))
     steps: list[int | None] = []
@@ -73,13 +73,13 @@ def _write(session: LogSession, units: list[Unit], log: Log) -> None:
 
 
 def _places(piece: Piece, at: int) -> list[MendedFault]:
-    """What was mended at a piece that stands, or would have stood, at a message."""
+    """What was mended at a piece whose message is, or would have been, at index `at`."""
     return [MendedFault(f"message {at}", *fault) for fault in piece.faults]
 
 
 def _without_systems(units: list[Unit], log: Log, session: LogSession) -> Iterator[Unit]:
-    """The units to write, with one system message at most, at the start; what is before
-    them is in `session` already."""
+    """The units to be written, with at most one system message, at the start. The caller writes
+    each into `session` before it takes the next."""
     head = [unit for unit in units if not unit.used]
     start = next((at for at, unit in enumerate(head) if unit.piece.role != "system"), len(head))
     text = "\n\n".join(filter(None, dict.fromkeys(unit.piece.text for unit in head[:start])))

@@ -1,9 +1,9 @@
 """Milestone 6: the pieces of a log in file order, as a reader finds them.
 
-A reader calls one method for each piece and knows nothing of what comes later;
-`join.finish` makes a session of the pieces. The log counts at the same time what
-its format says (`LogSize`): `message()` opens a message of the log, the pieces in
-it count their text, calls and results unless told not to.
+A reader calls one method for each piece, in file order; `join.finish` makes a session of the
+pieces. At the same time the size of the log in its own format is counted (`LogSize`): a reader
+calls `message()` for each message of the log, and each piece adds its text, calls and results
+unless it is added with `counted=False`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...messages import Call, call, is_clean
 from .base import LogSize
 from .fields import Flat, arguments_of, dumped
 
-OWN = "trace"  # the format of ours, whose texts are as a model has seen them
+OWN = "trace"  # the format of our traces, whose texts are already as the model saw them
 Error = dict[str, str]
 
 
@@ -34,9 +34,9 @@ class RawCall(NamedTuple):
 
 @dataclass(slots=True)
 class Piece:
-    """A message or a part of one; `role` is "mark" where the host compressed.
+    """A message or a part of one; where the host compressed, `role` is "mark".
 
-    Assistant pieces with the same key, not "", are one message.
+    Assistant pieces with the same key belong to one message, unless the key is "".
     """
 
     role: str
@@ -50,11 +50,11 @@ class Piece:
     injected: bool = False
     step: int | None = None
     tokens: int | None = None
-    faults: list[tuple[str, str]] = field(default_factory=list)  # (note, id): what is mended
+    faults: list[tuple[str, str]] = field(default_factory=list)  # (note, id) of each repair
 
 
 def failed(message: str = "", code: str = "TOOL_FAILED") -> Error:
-    """The error of a result that the host had marked as one."""
+    """The error of a result that the host had marked as failed."""
     return {"code": code, "message": message or "the host marked this result as failed"}
 
 
@@ -76,7 +76,7 @@ class Log:
 
     @contextmanager
     def aside(self, note: str) -> Iterator[None]:
-        """What is added within is counted, and stays out of the history."""
+        """What is added in this block is counted but stays out of the history."""
         before, self._keep = self._keep, False
         self.notes[note] += 1
         try:
@@ -85,16 +85,16 @@ class Log:
             self._keep = before
 
     def fault(self, piece: Piece, note: str, what: str = "") -> None:
-        """Something of the log is mended at this piece."""
+        """Note that something in the log is mended at this piece."""
         self.notes[note] += 1
         piece.faults.append((note, what))
 
     def message(self, number: int = 1) -> None:
-        """The log has one more message."""
+        """Count a message of the log."""
         self.counts.messages += number
 
     def count(self, *, calls: int = 0, results: int = 0, chars: int = 0) -> None:
-        """Count what has no piece of its own, or another size there."""
+        """Count what has no piece of its own, or another size in the log than its piece."""
         self.counts.tool_calls += calls
         self.counts.tool_results += results
         self.counts.total_chars += chars
@@ -103,17 +103,17 @@ class Log:
                 self.counts.largest_tool_result_chars, chars)
 
     def system(self, text: str | Flat, *, counted: bool = True) -> None:
-        """A system or developer message."""
+        """Add a system or developer message."""
         self._add(Piece("system", self._text(text, counted)))
 
     def user(self, text: str | Flat, *, injected: bool = False, counted: bool = True) -> None:
-        """A user message; `injected` if the host wrote it."""
+        """Add a user message; `injected` if the host wrote it."""
         self._add(Piece("user", self._text(text, counted), injected=injected))
 
     def assistant(self, text: str | Flat = "", calls: Sequence[RawCall] = (), *, key: str = "",
                   opaque: tuple[str, Mapping[str, Any]] | None = None,
                   counted: bool = True, fault: tuple[str, str] | None = None) -> None:
-        """A piece of an assistant message; `opaque` is (provider, signed reasoning)."""
+        """Add a piece of an assistant message; `opaque` is (provider, signed reasoning)."""
         piece = Piece("assistant", self._text(text, counted), key)
         for raw_call in calls:
             arguments = arguments_of(raw_call.raw)
@@ -128,7 +128,7 @@ class Log:
         self._add(piece)
 
     def seal(self, piece: Piece, provider: str, blocks: Any) -> None:
-        """Give a piece signed reasoning as it is; what would have to be mended is dropped."""
+        """Give signed reasoning to a piece, byte for byte; drop it if it is not clean text."""
         if is_clean(blocks):
             piece.opaque[clean(provider)] = blocks
         else:
@@ -137,7 +137,7 @@ class Log:
     def result(self, call_id: str, text: str | Flat, *, name: str = "",
                error: Error | None = None, counted: bool = True,
                fault: tuple[str, str] | None = None) -> None:
-        """The result of a call; of two for one call the last stands."""
+        """Add the result of a call; of two for one call the last counts."""
         made = self._text(text, False)
         if counted:
             self.count(results=1, chars=text.chars if isinstance(text, Flat) else len(text))
@@ -147,7 +147,7 @@ class Log:
         self._add(piece)
 
     def compression(self, kind: str, tokens: int | None = None) -> None:
-        """The host compressed its context here."""
+        """Add a mark: the host compressed its context here."""
         self._add(Piece("mark", kind, tokens=tokens))
 
     @property

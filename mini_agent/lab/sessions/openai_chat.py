@@ -1,8 +1,8 @@
-"""Milestone 6, reader: lists of OpenAI chat messages, the common tongue of datasets.
+"""Milestone 6, reader: lists of OpenAI chat messages, the usual form of datasets.
 
 `[{role, content, tool_calls}]`, alone, under `messages`, `traj` or `conversations`, one
-session per file, item or line; or one message per line. What is dirty in the wild:
-- content parts beside `tool_calls` that say the same; roles `developer`, `function`;
+session per file, item or line; or one message per line. Real files differ in this:
+- content parts beside `tool_calls` that repeat the calls; roles `developer`, `function`;
 - parallel calls in assistant messages of their own, then all results;
 - SWE-smith: calls as `<function=...>` in the text, results as user messages;
 - LangChain dumps: `{lc, id, kwargs: {type: human|ai|tool, content, tool_calls}}` and

@@ -59,7 +59,7 @@ def _context(tokens: dict[str, Any]) -> int:
 
 
 def _user(log: Log, parts: list[dict[str, Any]]) -> None:
-    """What the user typed, then what the host put beside it."""
+    """Add what the user typed, then what the host put beside it."""
     seen = [part for part in parts if part.get("type") in ("text", "file")
             and part.get("ignored") is not True]
     typed = [part for part in seen if part.get("synthetic") is not True]

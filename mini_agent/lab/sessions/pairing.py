@@ -1,10 +1,10 @@
-"""Milestone 6: whose result is this? The pieces of a log as messages with their answers.
+"""Milestone 6: which result belongs to which call? Pieces of a log become paired messages.
 
-Pieces of one assistant message are joined first, so that interleaved results of parallel
-calls do not tear it; then each result finds its call, by rules for ids that are missing,
-repeated, doubled or never asked for; then assistant messages in a row whose calls were
-answered only after them all become the one message that they were. Each of the three is
-one pass whose time grows with the number of pieces, whatever their ids.
+First the pieces of one assistant message are joined, even where results of parallel calls
+stand between them. Then each result is given to its call, by rules for ids that are missing,
+repeated, doubled or unknown. Then consecutive assistant messages whose results all come after
+the last of them are merged into the one message that they were. Each of these is one pass
+whose time grows with the number of pieces, whatever their ids.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ from .log import Log, Piece
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """A message in the making; `place` is its position among the pieces."""
+    """A message being made; `place` is the position of its first piece among all."""
 
     piece: Piece
     place: int
     answers: list[Piece | None] = field(default_factory=list)
-    first_open: int = 0       # no call before it is open
-    last_answer: int = -1     # the place of the last of its results
-    used: bool = False        # a result that has its call
+    first_open: int = 0       # calls before this number are answered
+    last_answer: int = -1     # the place of its last result
+    used: bool = False        # whether it is a result that was given to a call
 
 
 class _Slot(NamedTuple):
+    """The place for the result of one call of a message."""
+
     unit: Unit
     number: int
 
@@ -42,7 +44,7 @@ class _Slot(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Joint:
-    """An assistant message that is being put together."""
+    """An assistant message that is being joined from its pieces; `piece` is the first."""
 
     piece: Piece
     texts: dict[str, None] = field(default_factory=dict)
@@ -50,7 +52,7 @@ class _Joint:
     sealed: set[str] = field(default_factory=set)
 
     def add(self, piece: Piece) -> int:
-        """A further piece; how much of it was there already."""
+        """Join a piece; returns how many of its texts and calls were there already."""
         double = int(piece.text in self.texts and bool(piece.text.strip()))
         self.texts[piece.text] = None
         for call in piece.calls:
@@ -71,7 +73,7 @@ class _Joint:
 
 
 def joined_pieces(log: Log) -> list[Unit]:
-    """Assistant pieces with one key as one piece, where the first of them stood."""
+    """The pieces as units; assistant pieces with one key are joined where the first stood."""
     units: list[Unit] = []
     joints: dict[str, _Joint] = {}
     for place, piece in enumerate(log.pieces):
@@ -88,17 +90,17 @@ def joined_pieces(log: Log) -> list[Unit]:
 
 
 class _Pairing:
-    """Which calls are open, which were answered, which results have no call yet."""
+    """Knows which calls are open or answered, and which results came before their call."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
         self.open: dict[str, list[deque[_Slot]]] = {}  # by id, one queue per message
-        self.done: dict[str, _Slot] = {}
-        self.early: dict[str, deque[Unit]] = {}
-        self.last: Unit | None = None
+        self.done: dict[str, _Slot] = {}        # by id, the call that was answered last
+        self.early: dict[str, deque[Unit]] = {}  # by id, results that wait for their call
+        self.last: Unit | None = None           # the last message with calls
 
     def ask(self, unit: Unit) -> None:
-        """A message with calls: they are open, or answered by a result that came early."""
+        """Open the calls of a message; results that came early answer theirs at once."""
         calls = unit.piece.calls
         unit.answers = [None] * len(calls)
         self.last = unit if calls else self.last
@@ -115,7 +117,7 @@ class _Pairing:
                 self._give(slot, self.early[call_id].popleft())
 
     def answer(self, result: Unit) -> None:
-        """A result: to the call that it belongs to, or kept for one to come."""
+        """Give a result to its call, or keep it for a call that is still to come."""
         slot = self._slot(result.piece.call_id)
         if slot is not None:
             self._give(slot, result)
@@ -175,7 +177,7 @@ def pair(units: list[Unit], log: Log) -> None:
 
 
 def merged_turns(units: list[Unit], log: Log) -> list[Unit]:
-    """Assistant messages in a row, the results of all after the last, as one."""
+    """Consecutive assistant messages become one if their results all come after the last."""
     made: list[Unit] = []
     run: list[Unit] = []
     answered = -1  # the place of the last result that a message so far has
@@ -195,7 +197,7 @@ def merged_turns(units: list[Unit], log: Log) -> list[Unit]:
 
 
 def _one(run: list[Unit], log: Log) -> Unit:
-    """The units of a run as the first of them."""
+    """The first unit of a run, with all that the others hold."""
     first, *others = run
     if others:
         first.piece.text = glue(unit.piece.text for unit in run)

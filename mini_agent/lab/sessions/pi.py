@@ -5,10 +5,10 @@ bashExecution`; an assistant's blocks are `text, thinking, toolCall{id, name,
 arguments}`. Quirks:
 - an aborted turn leaves an empty assistant message, or calls without results;
 - `compaction` keeps its summary and the first entry that stays;
-- version 3 is a tree (`id`, `parentId`): another branch stays in the history, in file
-  order, and its `branch_summary` is left out;
-- `custom_message` is injected; a `bashExecution` is what the user ran himself.
-OpenClaw writes the same frame with records of its own; it is not read.
+- version 3 is a tree (`id`, `parentId`): all branches stay in the history, in file order,
+  and a `branch_summary` is left out;
+- `custom_message` is injected; a `bashExecution` is a command that the user ran.
+OpenClaw writes the same entries with records of its own; its files are not read.
 """
 
 from __future__ import annotations

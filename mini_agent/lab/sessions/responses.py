@@ -1,12 +1,12 @@
 """Milestone 6, reader: items of the OpenAI Responses interface.
 
-Messages, calls and results are items of one list, as Codex writes them, too: so its reading
-is used. What comes:
-- such a list, alone or an item a line (an SDK's `to_input_list()`);
-- calls `{instructions, input, output}`, or `{request, response}` around these, one or one a
-  line. An input that begins as the one before goes on with the same session, and has what
-  was answered then; so does one that has only what is new, and a `previous_response_id`.
-  The answer to the last one is its `output`.
+Messages, calls and results are items of one list. Codex writes the same items, so they are
+added by its `Reading`. A file holds
+- such a list, alone or an item a line (an SDK's `to_input_list()`); or
+- calls `{instructions, input, output}`, or `{request, response}` around these, one in all or
+  one a line. A call belongs to the session of the one before if its input begins with that
+  one's input, or if it has only new items and a `previous_response_id`. Inputs repeat earlier
+  answers, so only the `output` of the last call of a session is added.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _ENDS = ("_call", "_call_output")
 
 
 class RecordedCall(NamedTuple):
-    """A call of the interface: the items that were sent, and those of the answer; the id of
-    that, and of the answer that it goes on from, "" for none."""
+    """A call of the interface: the items that were sent and those of the answer, the id of that
+    answer, and the id of the earlier answer that it continues, "" for none."""
 
     system: str
     sent: list[dict[str, Any]]
@@ -35,14 +35,14 @@ class RecordedCall(NamedTuple):
     after: str = ""
 
     def going_on_from(self, before: RecordedCall) -> RecordedCall:
-        """With what was said before, if only its id was sent."""
+        """This call with the earlier items too, if it sent only the id of the answer before."""
         if not self.after or self.after != before.answer_id:
             return self
         return self._replace(sent=[*before.sent, *before.answer, *self.sent])
 
 
 class Responses:
-    """Items that are calls and results, in one list with the messages."""
+    """Lists of items, or recorded calls of the interface."""
 
     name = "openai-responses"
 
@@ -52,26 +52,26 @@ class Responses:
                    for item in (value, *chain(*_recorded_call(value)[1:3])))
 
     def read(self, document: Document) -> list[LogSession]:
-        """One session per row of calls that go on from each other; loose items are one."""
-        told: list[list[RecordedCall]] = []
+        """One session for calls that continue each other; one for all loose items."""
+        sessions: list[list[RecordedCall]] = []
         loose: list[dict[str, Any]] = []
         for number, value in document.records():
             asked = _recorded_call(value)
             if asked.sent:
-                asked = asked.going_on_from(told[-1][-1]) if told else asked
-                before = told[-1][-1].sent if told else None
+                asked = asked.going_on_from(sessions[-1][-1]) if sessions else asked
+                before = sessions[-1][-1].sent if sessions else None
                 if before is not None and asked.sent[:len(before)] == before:
-                    told[-1].append(asked)
+                    sessions[-1].append(asked)
                 else:
-                    told.append([asked])
+                    sessions.append([asked])
             elif isinstance(value, dict) and ("type" in value or "role" in value):
                 loose.append(value)
             else:
                 document.skip(number, "no item and no call with an input")
         if loose:
-            told.insert(0, [RecordedCall("", loose, [])])
-        return [finish(_log(row), document, str(number) if len(told) > 1 else "")
-                for number, row in enumerate(told, 1)]
+            sessions.insert(0, [RecordedCall("", loose, [])])
+        return [finish(_log(calls), document, str(number) if len(sessions) > 1 else "")
+                for number, calls in enumerate(sessions, 1)]
 
 
 def _recorded_call(value: Any) -> RecordedCall:
@@ -92,10 +92,10 @@ def _is_item(value: Any) -> bool:
     return isinstance(item.get("call_id"), str) and string_of(item.get("type")).endswith(_ENDS)
 
 
-def _log(row: list[RecordedCall]) -> Log:
+def _log(calls: list[RecordedCall]) -> Log:
     log = Log(Responses.name)
-    log.system(row[0].system, counted=False)
+    log.system(calls[0].system, counted=False)
     reading = Reading(log)
-    for item in (*row[-1].sent, *row[-1].answer):
+    for item in (*calls[-1].sent, *calls[-1].answer):
         reading.item(item)
     return log

@@ -1,6 +1,6 @@
 """Milestone 6, reader: task files (`tasks.py`).
 
-A task file is a script: it has no session in it until it is run.
+A task file is a script; only a run of it makes a session.
 """
 
 from __future__ import annotations
@@ -21,6 +21,6 @@ class TaskFile:
         return {"task", "replies"} <= set(dict_of(document.value))
 
     def read(self, document: Document) -> list[LogSession]:
-        """Nothing is run here: `open_sessions` may be given somebody who does. `UsageError`."""
+        """Raises `UsageError`: a task file is run by the `run` that `open_sessions` is given."""
         raise UsageError("a task file is run, not read", place=document.place,
                          remedy="run it with `mini-agent run` and give its trace")

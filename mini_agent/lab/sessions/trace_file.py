@@ -1,10 +1,10 @@
 """Milestone 6, reader: our own traces (`trace.py`).
 
 `{"type": "message", "step", "message", "seq"}` and `{"type": "event", "event", "payload",
-"seq"}`. The messages are the history, with the steps of their records; of the events a
-`host_compression` (another agent's, from a converted log) is kept as one, and so are the
-stages that were ended and the pins that were set. What this run compressed itself is about
-its views and not about the history: it is counted only.
+"seq"}`. The messages are the history, with the steps of their records. Of the events, those
+kept are a `host_compression` (another agent's, from a converted log), the stages that were
+ended and the pins that were set. What this run compressed itself concerns its views and not
+the history, and is only counted.
 """
 
 from __future__ import annotations
