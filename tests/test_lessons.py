@@ -8,11 +8,15 @@ the trace, and its answer.
 
 from __future__ import annotations
 
+import os
+import pty
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,18 +56,35 @@ def lessons(text: str) -> list[Lesson]:
     return found
 
 
+def read_some(leader: int) -> bytes:
+    """What has come from a terminal; b"" once nobody writes to it any more."""
+    try:
+        return os.read(leader, 65_536)
+    except OSError:
+        return b""
+
+
 class LessonsTest(unittest.TestCase):
     """Each lesson on a copy of the checkout."""
 
     def shell(self, folder: Path, line: str) -> str:
-        """What a line prints, on both streams, with this Python; it may fail."""
+        """What a line prints on a terminal, where a reader is, with this Python; it may fail,
+        but waits for nobody to type."""
         line = re.sub(r"\bpython3 -m mini_agent", f"{sys.executable} -m mini_agent", line)
         line = re.sub(r"^make ", f"make PYTHON={sys.executable} ", line)
-        done = subprocess.run(["sh", "-c", line], cwd=folder, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              encoding="utf-8", timeout=300)
-        self.assertNotIn("Traceback (most recent call last)", done.stdout)
-        return done.stdout
+        leader, follower = pty.openpty()
+        with subprocess.Popen(["sh", "-c", line], cwd=folder, stdin=follower, stdout=follower,
+                              stderr=follower, start_new_session=True,
+                              env={**os.environ, "COLUMNS": "80", "TERM": "xterm"}) as process:
+            os.close(follower)
+            late = threading.Timer(120, os.killpg, (process.pid, signal.SIGKILL))
+            late.start()
+            text = b"".join(iter(lambda: read_some(leader), b"")).decode("utf-8")
+            late.cancel()
+        os.close(leader)
+        self.assertGreaterEqual(process.returncode, 0, f"it waits for an answer: {text}")
+        self.assertNotIn("Traceback (most recent call last)", text)
+        return text.replace("\r\n", "\n")
 
     def do(self, lesson: Lesson) -> None:
         """Run, change, run, ask."""

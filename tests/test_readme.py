@@ -36,7 +36,9 @@ from mini_agent.compression.pins import KINDS, SHARE, Pin, Pins
 from mini_agent.compression.state import WindowState
 from mini_agent.evidence import FAR
 from mini_agent.lab.measures import CACHED
+from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.summary import MIN_CALLS
+from mini_agent.messages import answered, pairing_faults
 from mini_agent.rhythm import all_compressions, rows
 from mini_agent.tools.shell import SECRETS
 from mini_agent.trace import EVENTS, read_trace
@@ -203,6 +205,20 @@ class ReadmeTest(unittest.TestCase):
         told, = re.findall(r"`kind` is (.*?); `protect`", " ".join(README.split()))
         self.assertEqual(list(KINDS), CODE.findall(told))
         self.assertIn("assumption, NOT verified", Pins().line(replace(pin, kind="assumption")))
+
+
+    def test_a_log_of_the_form_that_is_shown_can_be_read(self) -> None:
+        """Two lines of it are a call with its result."""
+        lines = re.findall(r"^    (\{\"role\": .*)$", README, re.M)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "own.jsonl")
+            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            session, = open_sessions(str(path))
+        first, second = session.messages
+        self.assertEqual(([], [0]), (list(pairing_faults(session.messages)),
+                                     answered(first, [second])))
+        self.assertEqual({"path": "a.py"}, first["tool_calls"][0]["arguments"])
+        self.assertEqual("what the file says", second["content"])
 
 
 class ChangelogTest(unittest.TestCase):
