@@ -8,7 +8,7 @@ import unittest
 from mini_agent import extract
 from mini_agent.actions import CHANGED, READ, access, file_accesses, target
 from mini_agent.compression.sections import bound, merge, parse, render, without_draft
-from mini_agent.compression.verify import FINDERS, Support, is_call, lacking, refuse_no_text
+from mini_agent.compression.verify import FINDERS, Support, is_call, unsupported, refuse_no_text
 from mini_agent.errors import SummaryRefused
 from mini_agent.forms import BY_CODE, FORMS, asked, heading
 from mini_agent.messages import assistant, call, system, tool_result, user
@@ -65,7 +65,7 @@ class ExtractTest(unittest.TestCase):
             for form in FORMS:
                 with self.subTest(seed=seed, form=form):
                     text = without_draft(extract.summary(form, messages, ENGLISH), form)
-                    self.assertEqual([], lacking(named(text), messages))
+                    self.assertEqual([], unsupported(named(text), messages))
 
     def test_sections_say_what_happened(self) -> None:
         """Errors with what followed them, files with what was done, points still open."""
@@ -290,10 +290,10 @@ class VerifyTest(unittest.TestCase):
         """Port 80, file_1 and 0.5 are not in 8080, file_12 and 10.55."""
         source = [user("port 8080, file_12, 10.55 s, v2.1")]
         self.assertEqual(["file_1", "0.5", "80"],
-                         lacking(named("port 80, file_1, 0.5 s, v2.1, 8080"), source))
+                         unsupported(named("port 80, file_1, 0.5 s, v2.1, 8080"), source))
         for text, missing in (("80 is 8", []), ("8 and 80", []), ("80", []), ("180", ["80"]),
                               ("809", ["80"])):  # at the ends of a text, too
-            self.assertEqual(missing, Support().missing(["80"], [user(text)], [0]), text)
+            self.assertEqual(missing, Support().unsupported(["80"], [user(text)], [0]), text)
 
     def test_longer_counts_all_that_is_covered(self) -> None:
         """The arguments of calls are a part of the source."""
@@ -307,8 +307,8 @@ class VerifyTest(unittest.TestCase):
             "max_depth": [{"file_name": "app.py"}]})]),
             tool_result("c", "read_all", "no", {"code": "NO_FILE", "message": "none there"})]
         names = ["module", "read_all", "max_depth", "file_name", "app.py", "NO_FILE", "none there"]
-        self.assertEqual(["other"], lacking([*names, "other"], source))
-        self.assertEqual(["other"], Support().missing([*names, "other"], source, range(3)))
+        self.assertEqual(["other"], unsupported([*names, "other"], source))
+        self.assertEqual(["other"], Support().unsupported([*names, "other"], source, range(3)))
 
 
 if __name__ == "__main__":
