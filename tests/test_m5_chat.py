@@ -559,6 +559,14 @@ class Leave(FolderTest):
         self.assertIn("42", self.result(talk))
         self.assertFalse((self.folder / "a.txt").exists())
 
+    def test_a_command_that_cannot_be_run_is_not_asked_for(self) -> None:
+        """It would be asked for once more, with a shell."""
+        for line, code in (("cd x && make", "COMMAND_NOT_ALLOWED"), ("echo 'one", "BAD_ARGUMENTS"),
+                           (" ", "BAD_ARGUMENTS")):
+            talk = self.asked(Reply("", (call("c", "run_command", {"command": line}),)))
+            self.assertEqual([], talk.keyboard.asked)
+            self.assertIn(code, self.result(talk))
+
     def test_what_hides_in_a_command_is_seen(self) -> None:
         """Escapes and marks of direction stand there as such."""
         hidden = Reply("", (call("c", "run_command", {"command": "echo \x1b[2K\u202etxt", "shell":

@@ -44,6 +44,14 @@ class Tool(Protocol):
 
 
 @runtime_checkable
+class Checked(Tool, Protocol):
+    """A tool that knows of some calls that they cannot be run: nobody is asked to permit one."""
+
+    def check(self, **arguments: Any) -> None:
+        """Raises the `ToolError` that the call would end in."""
+
+
+@runtime_checkable
 class SideBySide(Tool, Protocol):
     """A tool whose calls run side by side where a reply has several (milestone 4)."""
 
@@ -151,6 +159,8 @@ class ToolBox:
         found = [words for _, words in schema_faults(tool.parameters, arguments, self._texts)]
         if found:
             raise ToolError("BAD_ARGUMENTS", "; ".join(found))
+        if isinstance(tool, Checked):
+            tool.check(**arguments)
         if self._permit is not None:
             self._permit(tool, arguments)
         return tool, arguments

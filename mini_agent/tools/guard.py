@@ -24,7 +24,7 @@ from unicodedata import normalize
 from ..disk import real_path
 from ..errors import ToolError
 from ..hostile import one_line
-from .base import Tool
+from .base import Checked, Tool
 from .workspace import Workspace
 
 WRITERS = ("write_file", "edit_file")
@@ -146,6 +146,11 @@ class WatchedTool:
     def parameters(self) -> dict[str, Any]:
         """Those of the tool."""
         return self.tool.parameters
+
+    def check(self, **arguments: Any) -> None:
+        """As the tool does, if it does."""
+        if isinstance(self.tool, Checked):
+            self.tool.check(**arguments)
 
     def __call__(self, **arguments: Any) -> str:
         before = self.guard.snapshot()

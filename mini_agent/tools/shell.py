@@ -93,8 +93,12 @@ class RunCommand:
                         "description": self.workspace.texts(
                             "arg_timeout", seconds=f"{self.timeout:g}")}}, ("command",))
 
+    def check(self, command: str, shell: bool = False, timeout: float | None = None) -> None:
+        """Raises `ToolError` for a command line that cannot be run as it is."""
+        self._prepared(command, shell)
+
     def __call__(self, command: str, shell: bool = False, timeout: float | None = None) -> str:
-        prepared = self._shell(command) if shell else self._words(command)
+        prepared = self._prepared(command, shell)
         seconds = self.timeout if timeout is None else timeout
         try:
             done = run_program(
@@ -127,6 +131,9 @@ class RunCommand:
         if done.status:
             raise ToolError("COMMAND_FAILED", f"exit={done.status}{note}", output)
         return f"exit=0{note}\n{output}"
+
+    def _prepared(self, command: str, shell: bool) -> str | list[str]:
+        return self._shell(command) if shell else self._words(command)
 
     def _shell(self, command: str) -> str:
         """The command for a shell, if the settings allow one."""
