@@ -65,7 +65,7 @@ def _head(first: Line) -> Iterator[Finding]:
 
 
 class _Audit:
-    """The state that the records make, and what does not fit it."""
+    """Folds the records once more, and finds what does not fit the state that they make."""
 
     def __init__(self, records: Sequence[Record]) -> None:
         self._start: dict[str, Any] = next((record["payload"] for record in records

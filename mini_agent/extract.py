@@ -23,7 +23,7 @@ MAX_CHARS = 200   # characters of a quoted line
 LONG_CHARS = 500  # of one in the rolling form, which quotes more fully
 _DECIDED = re.compile(r"\b(because|instead|decided?|choose|chose|rather than|switch|so that)\b"
                       r"|因为|所以|因此|决定|改用|换成|而不是", re.IGNORECASE)
-_PART = re.compile(r"[A-Za-z0-9_./,-]+$")  # a word that may go on after a cut
+_CUT_WORD = re.compile(r"[A-Za-z0-9_./,-]+$")  # a word that may go on after a cut
 _IN_FOLDER = re.compile(r"(?<=[\u3400-\u9fff])/[\w./\-]*")  # of `笔记/a.md` all but the folder
 _BOX = re.compile(r"^\s*(?:[-*]|\d+\.) \[([ xX])\] (.+)$", re.MULTILINE)
 
@@ -90,7 +90,7 @@ def brief(text: str, limit: int = MAX_CHARS) -> str:
 def _whole_words(text: str, limit: int) -> str:
     """The first `limit` characters, without a word that is cut at their end."""
     cut = text[:limit]
-    return cut if cut == text else _PART.sub("", cut) or cut
+    return cut if cut == text else _CUT_WORD.sub("", cut) or cut
 
 
 def _steps(messages: Sequence[Message], texts: Texts) -> Iterator[str]:

@@ -74,7 +74,8 @@ def in_context(word: str, text: str, originals: Iterable[str]) -> bool:
 
 
 def _stretches(word: str, text: str, at: int) -> Iterator[tuple[int, str]]:
-    """(characters before the word, all of it) of each stretch that is context enough."""
+    """The stretches around a word that are context enough, each with how many characters of it
+    stand before the word."""
     for before in (AROUND, 0, AROUND // 2):
         start, stop = at - before, at + len(word) + AROUND - before
         if start >= 0 and stop <= len(text):

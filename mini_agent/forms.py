@@ -38,7 +38,8 @@ def heading(section: str, texts: Texts) -> str:
 
 
 def own_lines(texts: Texts) -> frozenset[str]:
-    """Lines of a summary that the harness words, at any depth of heading: they quote nothing."""
+    """The lines of a summary that the harness words itself, headings of any depth among them:
+    they quote nothing, so nothing in them has to be supported."""
     heads = [heading(section, texts) for section in SECTIONS]
     return frozenset([*heads, *(f"#{head}" for head in heads), texts("said_none"),
                       texts("see_users")])

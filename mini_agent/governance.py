@@ -88,9 +88,9 @@ def governed_by(policy: Policy, window: int | None, estimator: str = "") -> Gove
 
 
 def with_room(policy: Policy, window: int | None) -> Policy:
-    """The policy with room in the window for a live answer, if it acts and keeps none itself.
+    """The policy with a `reserve` for a live answer, unless it has one, or never compresses.
 
-    A window that is not known yet will have `ANSWER_SHARE` of it free.
+    Of a window that is not known yet one part in `ANSWER_SHARE` stays free.
     """
     if policy.reserve or not policy.ladder or not (window or policy.scale):
         return policy

@@ -47,7 +47,7 @@ class Interrupts:
 
     def __enter__(self) -> Interrupts:
         self._handlers = {number: signal.signal(number, self._on_signal)
-                          for number in _numbers()}
+                          for number in _signals()}
         self._hook, sys.unraisablehook = sys.unraisablehook, self._on_unraisable
         self._terminals = [descriptor for descriptor in range(3) if os.isatty(descriptor)]
         self._nudger = _Nudger(self._raise_if_due) if NUDGE is not None else None
@@ -192,7 +192,7 @@ def _imports(frame: FrameType | None) -> bool:
     return frame is not None
 
 
-def _numbers() -> Iterator[int]:
+def _signals() -> Iterator[int]:
     """The signals that are taken over; one that is ignored (`nohup`) stays so."""
     yield signal.SIGINT
     yield from (number for number in ENDING

@@ -149,7 +149,8 @@ def resume(setup: Setup, file: TraceFile) -> Session:
 
 
 def fold(records: Sequence[Record], place: str) -> tuple[Meter, WindowState, Governance]:
-    """What the records of a session amount to. Raises what `resume` does."""
+    """What the records of a session add up to: what it used, the state of its window, and what
+    governs it. Raises what `resume` does."""
     start = records[0].get("payload", {}) if records else {}
     if start.get("format") != FORMAT:
         raise UsageError(f"this is not a session of format {FORMAT}", place=place,

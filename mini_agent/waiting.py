@@ -1,4 +1,4 @@
-"""Milestone 5: a model and tools as one waits for them, so that Ctrl-C can end the wait.
+"""Milestone 5: a model and tools wrapped so that Ctrl-C can end the wait for them.
 
 Between two waits an interrupt is kept (`interrupts.py`): a result that has come enters
 trace and history whole, or not at all. What is left out: what the loop does about it.
@@ -51,7 +51,7 @@ class WaitingTools:
 
     def run_batch(self, batch: Sequence[Call], step: int, answer: Answer) -> None:
         """Give `answer` the one result of each call of a batch, in order."""
-        def whole(result: Message) -> None:
+        def uninterrupted(result: Message) -> None:
             with self._interrupts.held:
                 answer(result)
 
@@ -59,4 +59,4 @@ class WaitingTools:
             self._tools.run_batch(batch, step, answer)
             return
         with self._interrupts.waiting:
-            self._tools.run_batch(batch, step, whole)
+            self._tools.run_batch(batch, step, uninterrupted)

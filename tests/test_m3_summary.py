@@ -6,7 +6,7 @@ import unittest
 from dataclasses import replace
 
 from mini_agent.errors import ContextOverflowError, LawError, PromptTooLongError
-from mini_agent.compression.laws import Protection, check, named, protected_users, tail_start
+from mini_agent.compression.laws import Protection, check, named, protected_users, start_of_last
 from mini_agent.compression.overflow import immovable
 from mini_agent.compression.pins import Pin, Pins
 from mini_agent.compression.view import Change, Entry, View, apply
@@ -308,7 +308,7 @@ class LawTest(unittest.TestCase):
         asked = assistant("", [call(f"p{n}", "t", {}) for n in range(5)])
         history = [*head(), asked, *(tool_result(f"p{n}", "t", "") for n in range(5))]
         view = View(Entry(message, 1, (index,)) for index, message in enumerate(history))
-        self.assertEqual([8, 2, 2, 2, 2, 2, 2, 1, 0], [tail_start(view, n) for n in range(9)])
+        self.assertEqual([8, 2, 2, 2, 2, 2, 2, 1, 0], [start_of_last(view, n) for n in range(9)])
 
     def test_users_words_are_kept_newest_first_within_their_share(self) -> None:
         """First and newest always, the others as far as the share goes."""

@@ -450,7 +450,7 @@ class HouseTest(unittest.TestCase):
         self.assertEqual({
             "add_commands": ["commands.py"] * 3, "main": ["cli.py", "child.py"],
             "run": ["__main__.py", "run_compare.py"],
-            "tail_start": ["digest.py", "laws.py"], "usage": ["anthropic.py", "openai.py"],
+            "usage": ["anthropic.py", "openai.py"],
         }, {name: places for name, places in found.items() if len(places) > 1})
 
     def test_no_module_remembers_anything(self) -> None:

@@ -47,11 +47,12 @@ class File:
 class Chronicle:
     """Facts about a history, which only grow.
 
-    `labels`: by message, the call it made or answers. `handles`: by message, the heading of
-    lines copied from it. `users`: the messages of users.
-    `results`: by tool, the messages with its results. `answers`: the answered calls, in
-    the order of the results; `call_of`: by result, the call it answers; `result_of`: by
-    message and number of a call, its result. `files`: by path, the one touched last at the end.
+    By message: `labels` (what it called, or the call that it answers) and `handles` (the
+    heading over lines that a digest copies from it). `users`: the messages of users.
+    `results`: the messages with the results of a tool, by its name. `answers`: the answered
+    calls, in the order of their results. `call_of`: the call that a result answers;
+    `result_of`: the result of a call, by its message and its number in there.
+    `files`: by path, the one touched last at the end.
     """
 
     def __init__(self, history: Sequence[Message]) -> None:
@@ -121,7 +122,7 @@ def _handle(index: int, message: Message, label: str) -> str:
 
 @contextmanager
 def anew_if_broken(cache: object, fresh: Callable[[], object]) -> Iterator[None]:
-    """Replace a cache that an interrupt left half updated by a fresh one."""
+    """If the body raises, replace the half updated cache by a fresh one."""
     try:
         yield
     except BaseException:
@@ -151,8 +152,8 @@ def newest(places: Sequence[Place], covered: Sequence[int]) -> Place | None:
 class Work:
     """How far the work is: what the state card is made of, besides the files.
 
-    `points`: those of the task lists the assistant wrote, and whether they are ticked;
-    the one written last is last. `failing`: calls whose newest result is an error.
+    `points`: the points of the task lists that the assistant wrote, and whether each is
+    ticked; the one written last is last. `failing`: calls whose newest result is an error.
     """
 
     def __init__(self, chronicle: Chronicle) -> None:

@@ -26,7 +26,7 @@ from .state import WindowState
 from .view import Change, View
 
 Declaration = Mapping[str, Any]
-Record = Callable[..., None]
+Recorder = Callable[..., None]  # writes an event: its name, then the fields of its payload
 DESCRIBE = "describe_tool"
 NAMED = (DESCRIBE, "read_result", "recall")  # our own texts speak of them
 SHORT, OUT = "short", "out"
@@ -72,7 +72,7 @@ class Inputs:
         """The same for other tools, under another policy."""
         return Inputs(declarations, self._estimate, self._texts, settings)
 
-    def settle(self, step: int, state: WindowState, window: int | None, record: Record) -> None:
+    def settle(self, step: int, state: WindowState, window: int | None, record: Recorder) -> None:
         """Before a request: judge the declarations once, then declare whole what was asked for
         since. Both are recorded."""
         forms = _forms(state)
@@ -85,7 +85,7 @@ class Inputs:
                     state.estimate.message(state.history[index]) for index in state.systems))
 
     def _expand(self, step: int, state: WindowState, forms: Mapping[str, str],
-                record: Record) -> None:
+                record: Recorder) -> None:
         """Declare the tools whole that were asked for since the last request."""
         wanted = [name for name in _asked_for(state) if name in forms]
         if wanted:
@@ -99,7 +99,7 @@ class Inputs:
         """These declarations as they are to be sent."""
         return self._formed(declarations, _forms(state))
 
-    def _send(self, step: int, state: WindowState, record: Record, forms: dict[str, str],
+    def _send(self, step: int, state: WindowState, record: Recorder, forms: dict[str, str],
               **facts: Any) -> None:
         """Send the tools in these forms from now on, and record it."""
         self._counted = True

@@ -57,7 +57,7 @@ class Protection:
     history: Sequence[Message] = ()
 
 
-def tail_start(view: View, keep: int) -> int:
+def start_of_last(view: View, keep: int) -> int:
     """View index where the last `keep` messages begin, moved back to a whole group."""
     start = max(0, len(view) - keep)
     while 0 < start < len(view) and view[start].message["role"] == "tool":
@@ -103,7 +103,8 @@ def faults(before: View, after: View, change: Change, protection: Protection,
 
 
 class _Case:
-    """A change to be judged, with the history messages that it takes out of the view."""
+    """A change to be judged. `taken` are the history messages behind the entries that it takes
+    out, in the order of the view; `had` is the set of these."""
 
     def __init__(self, before: View, after: View, change: Change, protection: Protection) -> None:
         self.before, self.after, self.change = before, after, change
@@ -200,7 +201,8 @@ def _pairing(case: _Case) -> str:
 
 
 def _near(before: View, after: View, change: Change) -> range:
-    """The view indexes that a change may have torn apart: whole groups, with its neighbours."""
+    """The view indexes where a change may have torn calls from results: what it has put in and
+    the neighbours of that, as whole groups."""
     start, stop = first_touched(change) - 1, len(after) - untouched_behind(before, after, change)
     while start > 0 and after[start].message["role"] == "tool":
         start -= 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import ContextOverflowError
 from .budget import Budget
-from .laws import Protection, protected_users, tail_start
+from .laws import Protection, protected_users, start_of_last
 from .policies import Policy
 from .state import WindowState
 from .view import Entry, View
@@ -14,7 +14,7 @@ def protection(state: WindowState, policy: Policy, window: int | None) -> Protec
     """What strategies may not touch in this state under a policy; `window` in tokens."""
     users = protected_users(state.users, int(policy.user_share * (window or 0)))
     return Protection(frozenset(users.union(state.systems)),
-                      tail_start(state.view, policy.protect_last),
+                      start_of_last(state.view, policy.protect_last),
                       policy.shorten_tail, state.pins, state.history)
 
 

@@ -8,10 +8,10 @@ What this module leaves out: what is put there instead (`fold.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from ..messages import groups
-from .laws import tail_start
+from .laws import start_of_last
 from .scene import Scene, Stage
 from .view import View, stood_for
 
@@ -51,7 +51,7 @@ def older(view: View, scene: Scene, keep_last: int = 0, tail_share: float = 0.0)
     The tail is the protected one, made longer to `keep_last` messages and to
     `tail_share` of the window.
     """
-    stop = min(scene.protection.tail, tail_start(view, keep_last),
+    stop = min(scene.protection.tail, start_of_last(view, keep_last),
                _share_start(view, int(tail_share * (scene.budget.window or 0))))
     return range(min(head_end(view, scene), stop), stop)
 
@@ -78,6 +78,6 @@ def of_stage(view: View, scene: Scene, stage: Stage) -> range:
     return range(max(start, head_end(view, scene)), end)
 
 
-def covered_by(view: View, span: Iterable[int]) -> list[int]:
+def covered_by(view: View, span: Sequence[int]) -> list[int]:
     """The history messages behind some entries, rising."""
     return sorted(stood_for(view.at(span)))

@@ -139,7 +139,7 @@ class FolderStore:
         """
         with self._open() as base:
             total = base.execute("SELECT count(*) FROM said").fetchone()[0]
-            tokenizer = _index_of(base)
+            tokenizer = _tokenizer_of(base)
             found = ranked_messages(query, lambda term: _holding(base, tokenizer, term), total)
             return len(found), {index: base.execute(
                 "SELECT text FROM said WHERE id = ?", (index,)).fetchone()[0]
@@ -181,7 +181,7 @@ class FolderStore:
 
 def _make_tables(base: sqlite3.Connection) -> None:
     """The texts, and an index over them where this SQLite has one; trigrams at best."""
-    if _has(base, "said"):
+    if _sql_of(base, "said"):
         return
     base.execute("CREATE TABLE said (id INTEGER PRIMARY KEY, text TEXT NOT NULL)")
     for tokenizer in TOKENIZERS:
@@ -195,20 +195,20 @@ def _make_tables(base: sqlite3.Connection) -> None:
 
 def _insert(base: sqlite3.Connection, texts: Mapping[int, str]) -> None:
     base.executemany("INSERT INTO said (id, text) VALUES (?, ?)", texts.items())
-    if texts and _index_of(base):
+    if texts and _tokenizer_of(base):
         base.executemany("INSERT INTO found (rowid, text) VALUES (?, ?)", texts.items())
 
 
-def _has(base: sqlite3.Connection, table: str) -> str:
-    """How a table was made, "" if there is none."""
+def _sql_of(base: sqlite3.Connection, table: str) -> str:
+    """The statement that made a table, "" if there is none."""
     row: tuple[Any, ...] | None = base.execute(
         "SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
     return row[0] if row else ""
 
 
-def _index_of(base: sqlite3.Connection) -> str:
-    """The tokenizer of the store's index, "" where it has none."""
-    made = _has(base, "found")
+def _tokenizer_of(base: sqlite3.Connection) -> str:
+    """The tokenizer of the store's index, "" where it has no index."""
+    made = _sql_of(base, "found")
     return "trigram" if "trigram" in made else "unicode61" if made else ""
 
 

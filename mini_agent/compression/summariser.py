@@ -28,7 +28,7 @@ from .verify import refuse_no_text
 PART_CHARS = 80_000   # characters of messages that the summariser is given at a time
 LEAST_CHARS = 2_000   # a part this small and still too long: the model is not usable
 
-Note = dict[str, Any]
+Note = dict[str, Any]  # the payload of a `model_summarize` record, but for its step
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class _Answer:
 
 
 class Summariser:
-    """Asks the model, and keeps what was asked until the window has recorded it.
+    """Asks the model for summaries, and keeps a note of each request until it is recorded.
 
-    `focus` is what a user who compresses by hand wants to keep: the model gets it as that
-    user's words. Parts are asked for one after another: only the main thread gets an
-    interrupt, and replies and records have an order.
+    `focus` is what a user who compresses by hand wants to keep; the model gets it as that
+    user's words. Parts are asked for one after another, since only the main thread gets
+    interrupts, and since replies and records have to have an order.
     """
 
     def __init__(self, model: Model, history: Sequence[Message], texts: Texts = Texts()) -> None:

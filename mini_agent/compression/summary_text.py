@@ -25,9 +25,9 @@ _NO_NAMES: Names = [[] for _ in FINDERS]
 
 @dataclass
 class _Part:
-    """A text about some history messages. By heading: `places` are where its lines are in
-    the section, `doubts` the names in them that its messages do not have (None: not looked
-    for yet). `nothing`: the headings under which it says "nothing"."""
+    """A text about some history messages. By heading: `places` says which lines of the section
+    are its own, `doubts` which names in them its messages do not have (None: not looked for
+    yet). `nothing`: the headings under which it says "nothing"."""
 
     indexes: Sequence[int]
     text: str
@@ -52,7 +52,7 @@ class SummaryText:
 
     @classmethod
     def of(cls, text: str, own: frozenset[str] = frozenset()) -> SummaryText:
-        """The one for a text that is not part of a longer one."""
+        """The summary that is this text: about no messages of its own, so all names are doubtful."""
         return cls("", own).become([((), text)])
 
     def become(self, parts: Sequence[tuple[Sequence[int], str]]) -> SummaryText:
