@@ -52,7 +52,7 @@ class SummaryText:
 
     @classmethod
     def of(cls, text: str, own: frozenset[str] = frozenset()) -> SummaryText:
-        """The summary that is this text: about no messages of its own, so all names are doubtful."""
+        """The summary that is this text. It is about no messages, so all its names are doubtful."""
         return cls("", own).become([((), text)])
 
     def become(self, parts: Sequence[tuple[Sequence[int], str]]) -> SummaryText:
