@@ -39,6 +39,7 @@ from mini_agent.lab.measures import CACHED
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.summary import MIN_CALLS
 from mini_agent.messages import answered, pairing_faults
+from mini_agent.models.base import ANSWER_SHARE, LONGEST_ANSWER
 from mini_agent.rhythm import all_compressions, rows
 from mini_agent.tools.shell import SECRETS
 from mini_agent.trace import EVENTS, read_trace
@@ -116,6 +117,8 @@ def other_claims() -> Iterator[str]:
     worst = max(fmean(map(abs, errors(everything, family))) for family in ESTIMATOR_OF)
     if worst < 10 and len(ESTIMATOR_OF) == 5:
         yield "less than 10 % in the mean for five tokenizers"
+    if ANSWER_SHARE == 5:
+        yield f"a fifth of it, at most {LONGEST_ANSWER} tokens, stays free"
     yield "mode 0700"
     yield f"outgrow the window and have {MIN_CALLS} calls or more"
     yield f"Pins take at most {SHARE} % of the window together"
