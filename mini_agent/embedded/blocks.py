@@ -36,12 +36,10 @@ class BlockForm:
         elif not isinstance(content, list):
             yield user(self.text(given)), given
         else:
-            for is_result, group in groupby(content, lambda block: dict_of(block).get(
-                    "type") == "tool_result"):
-                for blocks in ([block] for block in group) if is_result else [list(group)]:
-                    part = given if len(blocks) == len(content) else {**given, "content": blocks}
-                    yield self._result(part, waiting, place) if is_result else user(
-                        self.text(part)), part
+            for blocks in _apart(content):
+                part = given if len(blocks) == len(content) else {**given, "content": blocks}
+                yield (self._result(part, waiting, place) if _is_result(blocks[0])
+                       else user(self.text(part))), part
 
     def _result(self, part: Given, waiting: Calls, place: str) -> Message:
         block = part["content"][0]
@@ -99,5 +97,14 @@ class BlockForm:
 def _result_of(part: Given) -> Given | None:
     """The only block of a part that is a result; None for any other part."""
     content = part.get("content")
-    first = dict_of(content[0]) if isinstance(content, list) and content else {}
-    return first if first.get("type") == "tool_result" else None
+    return content[0] if isinstance(content, list) and content and _is_result(content[0]) else None
+
+
+def _apart(content: list[Any]) -> Iterator[list[Any]]:
+    """Blocks in order: each result by itself, and what stands between results together."""
+    for is_result, group in groupby(content, _is_result):
+        yield from ([block] for block in group) if is_result else [list(group)]
+
+
+def _is_result(block: object) -> bool:
+    return dict_of(block).get("type") == "tool_result"

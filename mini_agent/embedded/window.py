@@ -190,7 +190,10 @@ class EmbeddedWindow:
                 continue
             apart = last is not None and not _side_by_side(last, entry)
             joined = self._form.joined(sent[-1], message, apart) if sent else None
-            sent[len(sent) - (joined is not None):] = [joined or message]
+            if joined is None:
+                sent.append(message)
+            else:
+                sent[-1] = joined
             last = entry
         return sent
 
