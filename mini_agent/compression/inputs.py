@@ -170,7 +170,7 @@ class DescribeTool:
 
     declarations: Sequence[Declaration]
     texts: Texts
-    name: str = DESCRIBE
+    name: ClassVar[str] = DESCRIBE
 
     @property
     def description(self) -> str:

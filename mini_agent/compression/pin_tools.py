@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import ToolError
 from ..messages import Message
@@ -28,7 +28,7 @@ class PinTool:
     window: Callable[[], ContextWindow | None]
     history: Sequence[Message]
     texts: Texts
-    name: str = "pin"
+    name: ClassVar[str] = "pin"
 
     @property
     def description(self) -> str:
@@ -59,7 +59,7 @@ class StageDoneTool:
     window: Callable[[], ContextWindow | None]
     history: Sequence[Message]
     texts: Texts
-    name: str = "stage_done"
+    name: ClassVar[str] = "stage_done"
 
     @property
     def description(self) -> str:

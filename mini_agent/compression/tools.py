@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ..actions import call_of, described
 from ..errors import StrategyError, ToolError
@@ -52,7 +52,7 @@ class ReadResult:
     history: Sequence[Message]
     texts: Texts
     limit: int = PAGE_CHARS
-    name: str = "read_result"
+    name: ClassVar[str] = "read_result"
 
     @property
     def description(self) -> str:
@@ -143,7 +143,7 @@ class RecallTool:
     history: Sequence[Message]
     texts: Texts
     limit: int = PAGE_CHARS
-    name: str = "recall"
+    name: ClassVar[str] = "recall"
 
     @property
     def description(self) -> str:

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..assembly import Grant, Setup
 from ..compression.marks import marked_or_bare
@@ -47,7 +47,7 @@ class GiveUp:
 
     texts: Texts
     reasons: list[str] = field(default_factory=list)
-    name: str = "give_up"
+    name: ClassVar[str] = "give_up"
 
     @property
     def description(self) -> str:

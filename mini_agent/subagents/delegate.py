@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from ..compression.token_budget import TokenBudget
 from ..compression.tools import page_chars
@@ -49,7 +49,7 @@ class DelegateTool:
     waiting: AbstractContextManager[Any] = nullcontext()
     token_budget: TokenBudget = field(default_factory=TokenBudget)
     command: Sequence[str] = field(default_factory=this_program)
-    name: str = NAME
+    name: ClassVar[str] = NAME
 
     @property
     def description(self) -> str:

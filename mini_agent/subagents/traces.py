@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..compression.tools import PAGE_CHARS, ReadResult
 from ..disk import read_file, real_path
@@ -129,7 +129,7 @@ class ReadChild:
     started: Callable[[], int]
     texts: Texts
     limit: int = PAGE_CHARS
-    name: str = "read_child"
+    name: ClassVar[str] = "read_child"
 
     @property
     def description(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ..columns import number_of
 from ..data_uris import pieces_without_data
@@ -59,7 +59,7 @@ class ListFiles:
 
     workspace: Workspace
     limit: int = LIST_LIMIT
-    name: str = "list_files"
+    name: ClassVar[str] = "list_files"
 
     @property
     def description(self) -> str:
@@ -90,7 +90,7 @@ class ReadFile:
 
     workspace: Workspace
     limit: int = LIMIT
-    name: str = "read_file"
+    name: ClassVar[str] = "read_file"
 
     @property
     def description(self) -> str:
@@ -140,7 +140,7 @@ class WriteFile:
     """Creates or replaces a whole file, in one step."""
 
     workspace: Workspace
-    name: str = "write_file"
+    name: ClassVar[str] = "write_file"
 
     @property
     def description(self) -> str:
@@ -167,7 +167,7 @@ class EditFile:
 
     workspace: Workspace
     limit: int = LIMIT
-    name: str = "edit_file"
+    name: ClassVar[str] = "edit_file"
 
     @property
     def description(self) -> str:

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ..columns import number_of
 from ..errors import ToolError
@@ -61,7 +61,7 @@ class SearchText:
     workspace: Workspace
     limit: int = LIST_LIMIT
     seconds: float = SECONDS
-    name: str = "search_text"
+    name: ClassVar[str] = "search_text"
 
     @property
     def description(self) -> str:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..data_uris import without_data
 from ..errors import ToolError
@@ -75,7 +75,7 @@ class RunCommand:
     timeout: float = SECONDS
     limit: int = LIMIT
     own_session: bool = True
-    name: str = "run_command"
+    name: ClassVar[str] = "run_command"
 
     @property
     def description(self) -> str:

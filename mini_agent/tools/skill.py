@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import ToolError
 from ..hostile import one_line
@@ -27,7 +27,7 @@ class Skill:
     """The text of a skill, bounded as any file that is read."""
 
     workspace: Workspace
-    name: str = "skill"
+    name: ClassVar[str] = "skill"
 
     @property
     def description(self) -> str:
