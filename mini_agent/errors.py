@@ -26,6 +26,7 @@ from __future__ import annotations
 from typing import Any
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130  # exit statuses of the program
+BUILT_WITH_IT = "use a Python that was built with it"  # where it lacks a standard module
 LONGEST = 400  # characters of a place, or of what is wrong there: either may come from a stranger
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import stat
+import sys
 import tempfile
 import unittest
 from collections.abc import Iterator
@@ -155,6 +156,14 @@ class StoreTest(unittest.TestCase):
             self.assertIn("store.sqlite", str(caught.exception))
             self.assertEqual(kept.unknown([1, 2, 3]), [2, 3])
             self.assertEqual(list(kept.find("port", 9)[1]), [1])
+
+    def test_a_python_without_sqlite_is_a_failed_strategy(self) -> None:
+        """What cannot be stored stays in the view, and the session goes on."""
+        with folder() as place, mock.patch.dict(sys.modules, {"sqlite3": None}):
+            with self.assertRaises(StrategyError) as caught:
+                FolderStore(place).remember(SAID)
+            self.assertEqual("store.sqlite: this Python has no module 'sqlite3'; "
+                             "use a Python that was built with it", str(caught.exception))
 
     def test_a_file_that_is_no_store_is_a_failed_strategy(self) -> None:
         """A store that was broken meanwhile is named; nothing is written over it."""

@@ -4,9 +4,11 @@ import gzip
 import itertools
 import json
 import random
+import sys
 import unittest
 import zlib
 from types import SimpleNamespace
+from unittest import mock
 
 from mini_agent.errors import EndpointError, MiniAgentError, PromptTooLongError
 from mini_agent.messages import user
@@ -126,6 +128,15 @@ class RetryTests(Case):
             with self.subTest(value=value):
                 _, retries, _, _ = self.ask(plain(RATE_LIMIT, 429, retry_after=value), HI)
                 self.assertEqual(retries[0]["wait"], .75)
+
+    def test_a_python_without_tls_is_told_as_what_it_is(self):
+        """Built without OpenSSL, as on many machines: one line, nothing is tried again."""
+        with mock.patch.dict(sys.modules, {"ssl": None}):
+            sys.modules.pop("mini_agent.models.transport", None)
+            error, retries, sent, _ = self.ask(HI)
+        self.assertEqual(([], []), (retries, sent))
+        self.assertTrue(str(error).endswith(
+            "this Python has no module 'ssl'; use a Python that was built with it"), error)
 
 
 class BrokenAnswerTests(Case):

@@ -598,12 +598,12 @@ class InterruptTest(unittest.TestCase):
         """No traceback, and not called killed: the file, what happened, and what may help."""
         for call, name, raised, status, said in (
                 (QUICK, "file_results", _stumbles, 1,
-                 r"\Amini-agent: \S+\.json\w*: KeyError in test_m6_compare\.py, line \d+: 'view'; "
+                 r"\Amini-agent: .+\.json\w*: KeyError in test_m6_compare\.py, line \d+: 'view'; "
                  r"this is a fault of mini-agent; --jobs 1 shows all of it\n\Z"),
                 (ONE_FILE, "_replayed", _stumbles, 1, r": KeyError in "),
                 (QUICK, "file_results", _refuses, 2, r"\Amini-agent: a\.json: no good; give b\n\Z"),
                 (QUICK, "file_results", _breaks_a_law, 1,
-                 r"\Amini-agent: \S+: law 3: grown; see there\n\Z"),
+                 r"\Amini-agent: .+: law 3: grown; see there\n\Z"),
                 (QUICK, "file_results", _has_no_room, 1,
                  r"\Amini-agent: there is not enough memory for this\n\Z")):
             with self.subTest(raised), mock.patch.object(compare_module, name, raised):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import shutil
 import stat
 import subprocess
@@ -214,7 +215,8 @@ class StrangersFolderTest(FolderTest):
     def setUp(self) -> None:
         super().setUp()
         self.other = self.folder / "other"
-        self.other.mkdir(mode=0o755)
+        self.other.mkdir()
+        self.other.chmod(0o755)  # whatever the umask is
         (self.other / "keep.jsonl").write_text("keep", encoding="utf-8")
 
     def untouched(self) -> None:
@@ -274,14 +276,15 @@ class StrangersFolderTest(FolderTest):
     def test_a_log_that_is_a_task_runs_no_command(self) -> None:
         """By no command that reads logs, unless the file and a workspace are named."""
         hit, own = self.folder / "HIT", self.folder / "own"
+        touch = f"touch {shlex.quote(str(hit))}"
         own.mkdir()
         logs = self.folder / "logs"
         logs.mkdir()
         self.write_task(replies=[{"tool_calls": [
-            {"name": "run_command", "arguments": {"command": f"touch {hit}"}},
+            {"name": "run_command", "arguments": {"command": touch}},
             {"name": "delegate", "arguments": {"task": "t", "tools": ["run_command"]}}],
             "children": {"1": {"replies": [{"tool_calls": [{"name": "run_command", "arguments": {
-                "command": f"touch {hit}"}}]}, {"content": "done"}]}}},
+                "command": touch}}]}, {"content": "done"}]}}},
             {"content": "done"}]).rename(logs / "session.json")
         log, work = str(logs / "session.json"), ("--workspace", str(own))
         for arguments, runs in ((("compare", log), False), (("compare", str(logs), *work), False),

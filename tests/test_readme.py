@@ -299,6 +299,11 @@ def _outside(text: str) -> str:
 class CommandsTest(FolderTest):
     """Each command of README.md is run."""
 
+    def words_here(self, line: str) -> list[str]:
+        """The words of a command, with traces/ and build/ in the folder of the test."""
+        return [re.sub(r"\b(traces|build)/(?!reference)", f"{self.folder}/", word)
+                for word in shlex.split(line)]
+
     def test_every_command_of_the_readme_runs(self) -> None:
         """Each `python3` line exits with 0; traces/ and build/ are another folder here."""
         (self.folder / "m3-trace.jsonl").write_bytes(
@@ -308,8 +313,7 @@ class CommandsTest(FolderTest):
         self.assertTrue(lines)
         for line in lines:
             with self.subTest(line), contextlib.chdir(ROOT):
-                words = shlex.split(re.sub(r"\b(traces|build)/(?!reference)",
-                                           f"{self.folder}/", line))
+                words = self.words_here(line)
                 if words[0] != "-m":
                     done = scripted(Path(words[0]).stem, *words[1:], "--traces", self.folder)
                     self.assertEqual(0, done.returncode, done.stderr)
@@ -325,7 +329,7 @@ class CommandsTest(FolderTest):
         lines = re.findall(r"`mini-agent (.*)` \|$", table, re.M)
         self.assertEqual(table.count("\n") - 2, len(lines))
         for line in lines:
-            words = shlex.split(re.sub(r"\btraces/(?!reference)", f"{self.folder}/", line))
+            words = self.words_here(line)
             with self.subTest(line), contextlib.chdir(ROOT), \
                     contextlib.redirect_stdout(io.StringIO()):
                 if words[0] in ("chat", "resume"):
@@ -344,7 +348,7 @@ class CommandsTest(FolderTest):
         with FakeServer(*[said] * len(lines)) as server:
             variables["OPENAI_BASE_URL"] = f"{server.url}/v1"
             for line in lines:
-                words = shlex.split(line.replace("traces/", f"{self.folder}/"))
+                words = self.words_here(line)
                 done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True,
                                       encoding="utf-8", input="What is left?\n/quit\n", timeout=300,
                                       env=_environment(self.folder, **variables))

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..disk import make_private, refuse_link, replace_file
-from ..errors import StrategyError
+from ..errors import BUILT_WITH_IT, StrategyError
 
 if TYPE_CHECKING:
     import sqlite3
@@ -177,6 +177,9 @@ class FolderStore:
         except OSError as error:
             raise StrategyError(f"it cannot be kept ({error.strerror})", place=place,
                                 remedy="free some space; what would have gone stays") from error
+        except ImportError as error:
+            raise StrategyError(f"this Python has no module {error.name!r}", place=place,
+                                remedy=BUILT_WITH_IT) from error
 
 
 def _make_tables(base: sqlite3.Connection) -> None:

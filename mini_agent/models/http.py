@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from ..columns import number_of
-from ..errors import EndpointError
+from ..errors import BUILT_WITH_IT, EndpointError
 from .endpoint import Endpoint
 from .faults import refusal
 
@@ -104,8 +104,11 @@ class Http:
 
     def _once(self, path: str, headers: Mapping[str, str], data: bytes,
               read: Callable[[Answer], T]) -> T:
-        from .transport import FAULTS, breakdown, post  # not before the first request: see there
-
+        try:
+            from .transport import FAULTS, breakdown, post  # not before the first request
+        except ImportError as error:
+            raise EndpointError(f"this Python has no module {error.name!r}", status="unreachable",
+                                place=self.endpoint.url, remedy=BUILT_WITH_IT) from error
         deadline = self._clock() + self.limits.whole
         try:
             response = post(self.endpoint.url + path, data, {**HEADERS, **headers},
