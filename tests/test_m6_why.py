@@ -551,6 +551,8 @@ class ShowTest(unittest.TestCase):
         told("model_usage", step=1, prompt_tokens=50)
         self.assertEqual("(sizes are estimates: the endpoint last counted 50, where 65 stands "
                          "here)", list(show_trace(Trace(records), "t"))[-1])
+        records[-1]["payload"]["prompt_tokens"] = 70
+        self.assertNotIn("estimates", list(show_trace(Trace(records), "t"))[-1])
         del records[-1]
         records[0]["payload"] = {"task": "t"}
         self.assertEqual("task t", next(show_trace(Trace(records), "t")))

@@ -58,12 +58,13 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
 
 
 def _counted(trace: Trace) -> Iterator[str]:
-    """How far the estimates are from what the endpoint counted last."""
-    estimated = said = None
+    """What the endpoint counted last, where that is far from the estimate."""
+    estimated, said = 0, ""
     for payload in trace.events("model_call", "model_usage"):
-        estimated = payload.get("tokens", estimated)
-        if estimated and "prompt_tokens" in payload:
-            said = f"counted {payload['prompt_tokens']}, where {estimated} stands here"
+        estimated, counted = payload.get("tokens", estimated), payload.get("prompt_tokens")
+        if type(counted) is type(estimated) is int:
+            far = abs(counted - estimated) > estimated // 10
+            said = f"counted {counted}, where {estimated} stands here" * far
     if said:
         yield f"(sizes are estimates: the endpoint last {said})"
 
