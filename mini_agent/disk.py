@@ -14,7 +14,10 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
+
+from .errors import UsageError
 
 DEEPEST = 100      # folders in one another that are looked into
 LARGEST = 1 << 30  # bytes of a file that is read whole; a larger one, or one without end, is not
@@ -37,6 +40,20 @@ def read_file(path: str | Path, most: int = LARGEST) -> bytes:
     if size > most:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
     return bytes(data)
+
+
+def check_new(path: Path, opening: bytes, what: str) -> None:
+    """`UsageError` where a new file, `what` begins with `opening`, would replace one of another
+    kind: a slip in a command must not cost a task file or a recorded session."""
+    try:
+        with open(path, "rb") if path.is_file() or path.is_dir() else BytesIO() as file:
+            alike = opening.startswith(file.read(len(opening)))
+    except OSError as error:
+        raise UsageError(f"the {what} cannot be written ({error.strerror})", place=str(path),
+                         remedy="name a file in a folder that you may write to") from error
+    if not alike:
+        raise UsageError(f"this file is no {what}, and would be replaced by one",
+                         place=str(path), remedy="name another file")
 
 
 @contextmanager

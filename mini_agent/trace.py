@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .columns import number_of
-from .disk import make_folder, read_file
+from .disk import check_new, make_folder, read_file
 from .errors import TraceError, UsageError
 from .hostile import clean
 from .locks import lock
@@ -26,6 +26,7 @@ from .messages import Message, clean_json
 from .strict_json import loads
 
 FORMAT = 1
+OPENING = b'{"type": '  # of every trace
 Record = dict[str, Any]
 Sink = Callable[[Record], None]
 
@@ -88,6 +89,8 @@ class TraceFile:
 
     def __init__(self, path: Path, fresh: bool = True) -> None:
         self.path = path
+        if fresh:
+            check_new(path, OPENING, "trace")
         try:
             make_folder(path.parent, private=True)
             self._file = open(path, "a", encoding="utf-8", newline="\n", opener=_private)

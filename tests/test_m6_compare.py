@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from contextlib import suppress
+from contextlib import chdir, suppress
 from dataclasses import replace
 from functools import partial, reduce
 from multiprocessing.connection import wait
@@ -278,6 +278,41 @@ class SameBytesTest(unittest.TestCase):
             with self.subTest(shares):
                 status, out, err = mini_agent("compare", "--merge", *shares)
                 self.assertEqual((2, "", 1), (status, out, err.count("\n")))
+
+    def test_what_a_share_was_told_is_not_told_otherwise(self):
+        """Of shares, other options would do nothing without a word, and a share judges nothing."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for number in (1, 2):
+            (folder / str(number)).write_text(
+                mini_agent(*QUICK, "--shard", f"{number}/2")[1], encoding="utf-8")
+        merge = ("compare", "--merge", folder / "1", folder / "2")
+        told = QUICK[QUICK.index("--policy"):]
+        self.assertEqual(mini_agent(*merge), mini_agent(*merge, *told))
+        self.assertEqual(mini_agent(*merge), mini_agent(*QUICK[:-len(told)], *merge[1:]))
+        for more in (("--policy", "clip_errors"), ("--window", "77k"), ("--estimator", "chars4"),
+                     ("--fact", "x"), ("--evidence",), ("--workspace", "."),
+                     ("--html", folder / "p.html"), ("--shard", "1/2")):
+            with self.subTest(more):
+                status, out, err = mini_agent(*merge, *more)
+                self.assertEqual((2, "", 1), (status, out, err.count("\n")), err)
+                self.assertIn(f"mini-agent: {more[0]}: ", err)
+        self.assertIn("these shares are of other sessions", mini_agent(
+            "compare", SAMPLES / "lesson.jsonl", *merge[1:])[2])
+        for more in (("--csv",), ("--max-peak", "9"), ("--min-recall", "1"), ("--fail-on", "law")):
+            self.assertIn("a share is JSON, and is not judged", mini_agent(
+                *QUICK, "--shard", "1/2", *more)[2])
+
+    def test_a_file_is_compared_once_by_whatever_names_it_is_asked_for(self):
+        """A path from here and one from the root, and a link to it: the first name stays."""
+        lesson = SAMPLES / "lesson.jsonl"
+        link = Path(self.enterContext(tempfile.TemporaryDirectory())) / "link.jsonl"
+        link.symlink_to(lesson)
+        with chdir(SAMPLES.parent):
+            found = find_sources([f"{SAMPLES.name}/lesson.jsonl", str(lesson), str(link)])
+        self.assertEqual([("lesson.jsonl", True)], [(one.name, one.asked) for one in found])
+        every = find_sources([str(SAMPLES), str(lesson)])
+        self.assertEqual(len(every), len({one.name for one in every}))
+        self.assertEqual(["lesson.jsonl"], [one.name for one in every if one.asked])
 
     def test_the_page_is_the_same_however_it_is_made(self):
         """One process, four, or shares: the same bytes, and no word of how it was shared."""

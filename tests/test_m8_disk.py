@@ -179,18 +179,44 @@ class FullAnywhereTest(FolderTest):
         """`compare --html`, `convert --trace`: the old file is still there."""
         page, trace = self.folder / "page.html", self.folder / "converted.jsonl"
         for room in (0, 1000, 5000):
-            for path, arguments in ((page, ("compare", str(LESSON), "--policy", "clip", "--window",
-                                            "1800", "--html", str(page))),
-                                    (trace, ("convert", str(LESSON), "--trace", str(trace)))):
-                path.write_text(OLD, encoding="utf-8")
+            for path, old, arguments in (
+                    (page, "<!DOCTYPE html>\n" + OLD, ("compare", str(LESSON), "--policy", "clip",
+                                                      "--window", "1800", "--html", str(page))),
+                    (trace, '{"type": "event"}\n' + OLD, ("convert", str(LESSON), "--trace",
+                                                          str(trace)))):
+                path.write_text(old, encoding="utf-8")
                 with full_disk(room):
                     status, said = said_by(*arguments)
                 with self.subTest(arguments[0], room=room):
                     self.assertEqual(2, status)
                     self.assertRegex(said, rf"\Amini-agent: {path}: the (page|trace) cannot be "
                                            r"written \(File too large\); .*\n\Z")
-                    self.assertEqual(OLD, path.read_text(encoding="utf-8"))
+                    self.assertEqual(old, path.read_text(encoding="utf-8"))
                     self.assertEqual([], list(self.folder.glob(".*")))
+
+    def test_a_file_of_another_kind_is_not_replaced(self) -> None:
+        """A task, a log of another agent, a share: a slip in a command costs none of them. What
+        is empty or no file, or the same kind, is written."""
+        page = ("compare", str(LESSON), "--policy", "clip", "--window", "1800", "--html")
+        for arguments in (page, ("convert", str(LESSON), "--trace"),
+                          ("chat", "hi", "--script", "scripts/m1_task.json", "--trace"),
+                          ("run", "scripts/m1_task.json", "--trace")):
+            file = self.folder / "precious.json"
+            file.write_text(OLD, encoding="utf-8")
+            with self.subTest(arguments[0]), contextlib.chdir(ROOT):
+                status, said = said_by(*arguments, str(file))
+                self.assertRegex(said, r"\Amini-agent: .*: this file is no \w+, and would be "
+                                       r"replaced by one; name another file\n\Z")
+                self.assertEqual(2, status)
+                self.assertEqual(OLD, file.read_text(encoding="utf-8"))
+        file.write_text("")
+        for path in (file, file, os.devnull):
+            self.assertEqual(0, said_by(*page, str(path))[0])
+        self.assertTrue(file.read_text(encoding="utf-8").endswith("</html>\n"))
+        for folder in (str(self.folder), ""):  # before any work
+            status, said = said_by(*page, folder)
+            self.assertEqual(2, status)
+            self.assertIn("the page cannot be written (Is a directory)", said)
 
     def test_half_a_copy_of_a_session_is_none(self) -> None:
         """`/save` to a full disk leaves neither a trace nor its folder; with room, both."""

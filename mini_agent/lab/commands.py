@@ -31,9 +31,8 @@ def _add_compare(commands: Any) -> None:
                         help="a log of any known agent, a trace, a task file, or a folder")
     parser.add_argument("--policy", metavar="A,B", default="",
                         help="names or JSON files (default: all policies; see mini-agent policies)")
-    parser.add_argument("--window", metavar="N,M", default="32k",
-                        help="windows in tokens, 32k for 32000, 1m for a million "
-                             "(default: %(default)s)")
+    parser.add_argument("--window", metavar="N,M",
+                        help="windows in tokens, 32k for 32000, 1m for a million (default: 32k)")
     parser.add_argument("--estimator", default="runs", metavar="NAME",
                         help="what counts the tokens (default: %(default)s; see mini-agent tokens)")
     parser.add_argument("--price", default="", metavar="IN,CACHED,OUT",
@@ -48,10 +47,11 @@ def _add_compare(commands: Any) -> None:
     parser.add_argument("--workspace", default="", metavar="DIR",
                         help="run task files in a copy of it, with commands if the file is named "
                         "(default: in an empty folder, without commands)")
-    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the rows as JSON")
+    form.add_argument("--csv", action="store_true", help="print the rows as CSV")
     parser.add_argument("--verdict", action="store_true", help="with --json: print an object with "
                         "the rows, the means of many sessions, and the verdicts")
-    parser.add_argument("--csv", action="store_true", help="print the rows as CSV")
     add_plain(parser)
     parser.add_argument("--html", metavar="PAGE", help="write a one-file page "
                         "(with --shard: keep what the page of --merge needs)")

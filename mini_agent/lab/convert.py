@@ -12,10 +12,10 @@ from collections import deque
 from contextlib import nullcontext
 from pathlib import Path
 
-from ..disk import write_file
+from ..disk import check_new, write_file
 from ..errors import UsageError
 from ..messages import Call, Message, calls_of, model_calls
-from ..trace import FORMAT, Record, TraceFile, Tracer, line
+from ..trace import FORMAT, OPENING, Record, TraceFile, Tracer, line
 from .sessions import LogSession
 
 
@@ -63,6 +63,7 @@ def write_trace(path: Path, records: list[Record], source: Path) -> None:
     if path.exists() and path.samefile(source):
         raise UsageError("the trace would replace the log it is made of", place=str(path),
                          remedy="name another file")
+    check_new(path, OPENING, "trace")
     with TraceFile(path, fresh=False) if path.exists() else nullcontext():
         try:
             write_file(path, "".join(map(line, records)), private=True)

@@ -18,7 +18,7 @@ from typing import NamedTuple, TextIO
 from ..columns import number_of, write_rows
 from ..compression.budget import windows_of
 from ..compression.policies import policy_names
-from ..disk import read_file, write_file
+from ..disk import check_new, read_file, write_file
 from ..errors import DONE, FAILED, INTERRUPTED, WRONG_USE, UsageError
 from ..hostile import clean
 from .bounds import Bounds
@@ -29,6 +29,11 @@ from .progress import ProgressLine
 from .results import Result, UnreadFile
 from .shares import merge_shares, share_text
 from .sources import find_sources, shard
+
+WINDOW = "32k"  # where none is given
+TOLD = {"--policy": "policies", "--window": "windows", "--estimator": "estimator",
+        "--price": "price", "--fact": "facts", "--evidence": "misses", "--no-evidence": "evidence",
+        "--workspace": "workspace", "--html": "page"}  # what a share is told by which field
 
 
 class Comparison(NamedTuple):
@@ -46,19 +51,41 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
     if options.verdict and not options.json:
         raise UsageError("for people the verdict is printed in any case", place="--verdict",
                          remedy="give it together with --json")
-    done = Comparison(*merge_shares(options.merge)) if options.merge else (
-        _compared(options, bounds, err))
+    if options.shard:
+        _check_share(options, bounds)
+    elif options.html is not None:
+        check_new(Path(options.html), b"<!DOCTYPE html>", "page")
+    done = _merged(options) if options.merge else _compared(options, bounds, err)
     bounds.check(done.plan.facts, done.plan.evidence)  # the plan of shares is known only now
     if options.shard:
         out.write(share_text(options.shard, *done))
         return INTERRUPTED if done.interrupted else DONE
-    if options.price not in ("", done.plan.price):
-        raise UsageError("these shares have no such prices", place="--price", value=options.price,
-                         remedy="give --price to the calls with --shard")
-    if options.html and not done.plan.page:
-        raise UsageError("these shares have nothing for a page", place="--html",
-                         remedy="give --html to the calls with --shard as well")
     return _report(options, bounds, done, out, err)
+
+
+def _check_share(options: argparse.Namespace, bounds: Bounds) -> None:
+    """`UsageError` for what a share would leave undone without a word."""
+    if options.merge:
+        raise UsageError("a share is not made of shares", place="--shard",
+                         remedy="give --shard or --merge")
+    if options.csv or bounds != Bounds():
+        raise UsageError("a share is JSON, and is not judged", place="--shard",
+                         remedy="give bounds and --csv to the call with --merge")
+
+
+def _merged(options: argparse.Namespace) -> Comparison:
+    """What shares make together. `UsageError` where the options tell of another comparison."""
+    done = Comparison(*merge_shares(options.merge))
+    asked, usual = _plan(options), Plan(tuple(policy_names()), windows_of(WINDOW))
+    for option, field in TOLD.items():
+        given = getattr(asked, field)
+        if given not in (getattr(usual, field), getattr(done.plan, field)):
+            raise UsageError("these shares were made without it, or with another", place=option,
+                             value=given, remedy=f"give {option} to the calls with --shard")
+    if options.sessions not in ([], done.paths):
+        raise UsageError("these shares are of other sessions", place="SESSION",
+                         value=options.sessions, remedy="leave it out, the shares have them")
+    return done
 
 
 def _report(options: argparse.Namespace, bounds: Bounds, done: Comparison, out: TextIO,
@@ -72,7 +99,7 @@ def _report(options: argparse.Namespace, bounds: Bounds, done: Comparison, out: 
         raise UsageError("there is no session in it", place=" ".join(done.paths),
                          remedy="name a recorded session or a folder of them")
     print_results(options, done.plan, good, out)
-    if options.html:
+    if options.html is not None:
         _write_page(Path(options.html), done.paths, done.plan, good, err)
     broken = list(bounds.broken([row for result in good for row in result["rows"]],
                                 done.plan.policies))
@@ -110,14 +137,14 @@ def _compared(options: argparse.Namespace, bounds: Bounds, err: TextIO) -> Compa
 
 def _plan(options: argparse.Namespace) -> Plan:
     policies = tuple(filter(None, _listed(options.policy))) or tuple(policy_names())
-    windows = windows_of(options.window)
+    windows = windows_of(WINDOW if options.window is None else options.window)
     if options.no_evidence and options.evidence is not None:
         raise UsageError("--evidence and --no-evidence contradict each other", place="--evidence",
                          remedy="give one of them")
     if options.evidence is not None and options.evidence < 1:
         raise UsageError(f"{options.evidence} is not a length", place="--evidence",
                          value=options.evidence, remedy="give a positive number")
-    page = bool(options.html)
+    page = options.html is not None
     return Plan(policies, windows, options.estimator, _facts(options.fact),
                 evidence=not options.no_evidence, misses=options.evidence is not None,
                 page=page, grid=grid(windows) if page else (), workspace=options.workspace,

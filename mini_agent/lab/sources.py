@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
-from ..disk import walk
+from ..disk import real_path, walk
 from ..errors import UsageError
 from ..subagents.traces import find_trace
 
@@ -37,19 +37,32 @@ def find_sources(paths: Sequence[str]) -> list[Source]:
     path is not there or a folder has no file.
     """
     found: dict[str, bool] = {}
+    known: dict[str, str] = {}  # what a file is called here, by its real path
+
+    def add(path: str, asked: bool) -> None:
+        name = known.setdefault(_real(path), path)
+        found[name] = asked or found.get(name, False)
+
     for path in paths:
         if not os.path.isdir(path):
-            found[str(find_trace(path))] = True
+            add(str(find_trace(path)), True)
             continue
         inside = _files_in(Path(path))
         if not inside:
             raise UsageError("there is no file in this folder", place=path,
                              remedy="name a folder with recorded sessions")
         for file in inside:
-            found.setdefault(file, False)
+            add(file, False)
     top = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in found])
     return [Source(at, path, Path(os.path.relpath(os.path.abspath(path), top)).as_posix(),
                    _size(path, asked), asked) for at, (path, asked) in enumerate(found.items())]
+
+
+def _real(path: str) -> str:
+    try:
+        return real_path(path)
+    except OSError:  # a circle of links, which its reader will report
+        return path
 
 
 def _files_in(top: Path) -> list[str]:
