@@ -25,6 +25,7 @@ _DECIDED = re.compile(r"\b(because|instead|decided?|choose|chose|rather than|swi
                       r"|因为|所以|因此|决定|改用|换成|而不是", re.IGNORECASE)
 _CUT_WORD = re.compile(r"[A-Za-z0-9_./,-]+$")  # a word that may go on after a cut
 _IN_FOLDER = re.compile(r"(?<=[\u3400-\u9fff])/[\w./\-]*")  # of `笔记/a.md` all but the folder
+_SENTENCE = re.compile(r".+?(?:[.!?](?=\s|$)|[。！？])|.+")
 _BOX = re.compile(r"^\s*(?:[-*]|\d+\.) \[([ xX])\] (.+)$", re.MULTILINE)
 
 
@@ -85,6 +86,13 @@ def brief(text: str, limit: int = MAX_CHARS) -> str:
     """`text` on one line, cut before the word at `limit` characters with a mark that says so."""
     text = " ".join(text.split())
     return text if len(text) <= limit else _whole_words(text, limit - 1) + "…"
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a text on one line, at most `MAX_CHARS` characters and a mark."""
+    match = _SENTENCE.match(" ".join(text[:10 * MAX_CHARS].split()))
+    sentence = match.group() if match else ""
+    return sentence if len(sentence) <= MAX_CHARS else sentence[:MAX_CHARS] + "..."
 
 
 def _whole_words(text: str, limit: int) -> str:

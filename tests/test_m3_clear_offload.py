@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import unittest
 
-from mini_agent.compression.clear import digest, first_sentence
+from mini_agent.compression.clear import digest
 from mini_agent.compression.offload import head_of
 from mini_agent.compression.pins import Pin
 from mini_agent.compression.policies import find_policy, with_settings
 from mini_agent.compression.store import MemoryStore
 from mini_agent.errors import PromptTooLongError, StrategyError
+from mini_agent.extract import first_sentence
 from mini_agent.messages import assistant, call, tool_result
 
 from .policy_session import PolicySession, ladder

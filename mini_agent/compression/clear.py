@@ -9,22 +9,19 @@ bytes stay. What is left out: long results that are still needed (`shrink.py`).
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import ClassVar
 
 from ..actions import described
+from ..extract import first_sentence
 from ..messages import Message, calls_of
 from ..tokens import PER_MESSAGE, by_lines
 from ..words import rows_of
 from .scene import Scene
 from .shrink import error_code, results, shorten
 from .view import Change, Entry, View
-
-ANSWER_CHARS = 200  # of the sentence that answered it
-_SENTENCE = re.compile(r".+?(?:[.!?](?=\s|$)|[。！？])|.+")
 
 
 @dataclass(frozen=True)
@@ -128,13 +125,6 @@ def answer_to(history: Sequence[Message], index: int) -> str:
     if index < len(history) and history[index]["role"] == "assistant":
         return str(history[index]["content"])
     return ""
-
-
-def first_sentence(text: str) -> str:
-    """The first sentence of a text on one line, at most `ANSWER_CHARS` characters."""
-    match = _SENTENCE.match(" ".join(text[:10 * ANSWER_CHARS].split()))
-    sentence = match.group() if match else ""
-    return sentence if len(sentence) <= ANSWER_CHARS else sentence[:ANSWER_CHARS] + "..."
 
 
 def same_before(view: View, scene: Scene, result: int) -> list[int]:

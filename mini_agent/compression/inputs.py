@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..errors import ToolError
+from ..extract import first_sentence
 from ..messages import Message, calls_of
 from ..texts import Texts
 from ..tokens import Estimator
 from ..tools.schema import object_of
-from .clear import first_sentence
 from .scene import Scene
 from .state import WindowState
 from .view import Change, View

@@ -19,8 +19,7 @@ from .budget import Budget
 from .index import HistoryIndex
 from .laws import Protection
 from .pins import Pins
-from .segments import Segments
-from .summary_text import SummaryText
+from .summariser import Summariser
 from .verify import Support
 from .view import Change, Entry, View
 
@@ -50,22 +49,6 @@ class Stage:
     stop: int
 
 
-class SummaryWriter(Protocol):
-    """Asks the model for summaries of history messages, in a form of `forms.FORMS`.
-
-    All raise `StrategyError` where no text can be had.
-    """
-
-    def gather(self, indexes: Sequence[int], form: str) -> SummaryText:
-        """Summaries of these messages as sections; each form has one text, which grows."""
-
-    def segments(self, indexes: Sequence[int], form: str, messages: int) -> Segments:
-        """Summaries of segments of at least `messages` messages, each of whole groups."""
-
-    def each(self, parts: Sequence[Sequence[int]], form: str) -> list[str]:
-        """The text of a summary for each of these lists of history messages."""
-
-
 @dataclass(frozen=True)
 class Scene:
     """The situation in which a strategy is asked."""
@@ -79,7 +62,7 @@ class Scene:
     protection: Protection
     sent: int               # how many leading entries have been sent already
     frozen: bool            # whether the policy leaves those as they are
-    summariser: SummaryWriter  # asks the model
+    summariser: Summariser  # asks the model
     pins: Pins = Pins()
     tools: frozenset[str] = frozenset()  # that the agent has: no text may name another
     store: Store | None = None           # keeps what leaves the view; not every session has one

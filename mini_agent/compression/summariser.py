@@ -73,13 +73,16 @@ class Summariser:
         return self._summaries[form].become(list(zip(parts, texts)))
 
     def segments(self, indexes: Sequence[int], form: str, messages: int) -> Segments:
-        """Summaries of segments of at least `messages` messages, each of whole groups."""
+        """Summaries of segments of at least `messages` messages, each of whole groups.
+
+        Raises `StrategyError` if the model gives no usable text.
+        """
         parts = self._parts.segments(indexes, messages)
         return self._segments.setdefault(form, Segments()).become(
             list(zip(parts, self.each(parts, form))))
 
     def each(self, parts: Sequence[Sequence[int]], form: str) -> list[str]:
-        """A summary's text for each of these lists of history messages."""
+        """The text of a summary for each of these lists of history messages. Raises the same."""
         wanted = [tuple(part) for part in parts]
         firm = self._firm_part_of(wanted, form)
         texts = [text for _, text in firm]
