@@ -114,6 +114,8 @@ class OutputTest(unittest.TestCase):
             for key, head in keys:
                 shown = [cells[head] for cells in page_rows(page.read_text(encoding="utf-8"))
                          if set(cells) >= {head for _, head in keys}]
+                if head == "cost":  # of one session a price of summaries may stand behind it
+                    shown = [cost.partition(" +")[0] for cost in shown]
                 self.assertEqual([cells[head] for cells in printed], shown, head)
 
     def test_one_session_is_a_table_a_window(self):

@@ -12,7 +12,7 @@ from unittest import mock
 from mini_agent.lab import pagedata
 from mini_agent.lab.page import SCRIPTS, embedded, render_page
 from mini_agent.lab.page.curves import curves
-from mini_agent.lab.page.table import SUMMARY_COLUMNS, summary_tables
+from mini_agent.lab.page.table import SUMMARY_COLUMNS, summary_tables, tables
 from mini_agent.lab.pagedata import page_data
 from mini_agent.lab.pagesize import SESSIONS, size_of, with_fewer_windows
 from tests.support import FolderTest, mini_agent
@@ -226,6 +226,15 @@ class MarksTest(unittest.TestCase):
             with self.subTest(values):
                 self.assertEqual(expected, self.marks(values))
         self.assertEqual(["best", "worst", ""], self.marks([.2, .9, .5], "cost"))
+
+    def test_a_cost_is_the_best_or_worst_with_the_summaries_on_top(self) -> None:
+        """One that is low because a summariser was paid instead is not marked the best."""
+        made = data()
+        made["rows"] += [{**made["rows"][1], "policy": name, "cost": cost, "summary_price": more}
+                         for name, cost, more in (("a", .2, .5), ("b", .6, .0))]
+        cells = re.findall(r'<td class="number ?(\w*)" data-key="0\.[246]">', tables(made["rows"]))
+        self.assertEqual(["best", "worst", ""], cells)
+        self.assertIn(">0.200 +0.50 ", tables(made["rows"]))
 
 
 class SizeTest(unittest.TestCase):

@@ -689,6 +689,17 @@ class ShowTest(unittest.TestCase):
         self.assertNotIn("over the window", mini_agent("show", *asked[:-1], most)[1])
         self.assertNotIn("over the window", mini_agent("show", SAMPLES / "rename.json")[1])
 
+    def test_steps_over_what_a_policy_leaves_of_the_window_are_marked(self):
+        """A policy that keeps half of it free ends a session there: `compare` counts these too."""
+        half = Path(self.enterContext(tempfile.TemporaryDirectory()), "half.json")
+        half.write_text(json.dumps({"name": "half", "reserve": 100_000, "ladder": [
+            {"strategy": "result_offload", "settings": {"max_chars": 10_000_000}}]}), encoding="utf-8")
+        asked = (SAMPLES / "lesson.jsonl", "--policy", half, "--window", "3600")
+        row = json.loads(mini_agent("compare", *asked, "--json")[1])[1]
+        self.assertEqual((3, 2270), (row["over_window_steps"], row["peak_tokens"]))
+        self.assertEqual(3, mini_agent("show", *asked)[1].count(
+            "over the window less what the policy keeps free: it would not have been answered"))
+
     def test_a_file_of_several_sessions_is_shown_by_name(self):
         """Only those that have the step need it."""
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))

@@ -105,7 +105,8 @@ def advice_of(found: Verdict) -> Advice:
     return {"window": window, "session": session, "sessions": sessions, "take": _name(take),
             "most": _name(found.most), "cheapest": _name(found.cheapest),
             "smallest": _name(found.smallest),
-            "difference": other and {**other._asdict(), "may_be_chance": other.may_be_chance},
+            "difference": other and {**other._asdict(), "mean": round(other.mean, 4),
+                                     "may_be_chance": other.may_be_chance},
             "worst": worst and {"session": worst[0], "far_recall": worst[1]},
             "over_steps": take and (take["over_steps"] if "each" in take
                                     else take["over_window_steps"]),

@@ -99,8 +99,9 @@ def show_steps(path: str, options: ReplayOptions) -> Iterator[str]:
             told = [_told(record["payload"]) for record in taken.changes]
             if taken.host:
                 told.insert(0, HOST)
-            if window is not None and view.tokens > window:
-                told.append("over the window: it would not have been answered")
+            if window is not None and taken.over:
+                free = " less what the policy keeps free" * (view.tokens <= window)
+                told.append(f"over the window{free}: it would not have been answered")
             yield from _row(f"{taken.step:>4}  {_size(view.tokens, len(view))}", told)
 
 

@@ -39,8 +39,9 @@ class TraceStep:
     """One model call. `history` is how many messages came before it; `arrived` are the entries
     that came in since the last call, `changes` the records of changes since then; `sent` are
     the tokens of the request with its tool declarations, 0 where they were not counted. `host`:
-    the recorded agent had compressed its own context since the last call. `asked` is False
-    for changes at the end of a trace that no model call follows."""
+    the recorded agent had compressed its own context since the last call. `over`: it did not
+    fit, and a replay went on all the same. `asked` is False for changes at the end of a trace
+    that no model call follows."""
 
     step: int
     history: int
@@ -49,6 +50,7 @@ class TraceStep:
     sent: int = 0
     host: bool = False
     asked: bool = True
+    over: bool = False
 
 
 def steps_of_trace(records: Sequence[Record], estimate: Estimator,
@@ -103,7 +105,8 @@ def steps_of_replay(recording: Recording, policy: Policy, window: int,
                    if "entries" in record["payload"]]
         come = [at for at in waiting if at <= moment.at]
         del waiting[:len(come)]
-        taken.append(TraceStep(moment.step, moment.at, moment.arrived, changes, host=bool(come)))
+        taken.append(TraceStep(moment.step, moment.at, moment.arrived, changes, host=bool(come),
+                               over=moment.over))
 
     replay(recording, [Trial(recording, policy, window, [note])], progress)
     return taken

@@ -216,6 +216,8 @@ def _numbers(row: AnyRow) -> str:
         between = f" ({row['low']:.3f} to {row['high']:.3f})"
     inside = "" if row["far_in_context"] is None else f", {row['far_in_context']:.3f} in context"
     price = "" if row["cost"] is None else f", at a cost of {paid(row):.2f}"
+    if price and (row["summary_price"] or 0) >= .005:  # the table has them in another column
+        price += f" ({row['summary_price']:.2f} of it for summaries)"
     if row["bill"] is not None:
         price = f", at a bill of {row['bill']:.4f}" + " a session" * ("each" in row)
     return f"far recall {row['far_recall']:.3f}{between}{inside}{price}"

@@ -27,7 +27,8 @@ COLUMNS: tuple[Column, ...] = (
     ("fresh", "fresh", "of what only tools had said", True),
     ("lines", "lines", "of whole lines", True),
     ("reach", "reach", "far, with what stands behind a handle", True),
-    ("cost", "cost", "price with a cache, relative to no compression", False),
+    ("cost", "cost", "price with a cache, relative to no compression; behind + that of summaries",
+     False),
     ("bill", "bill", "at the prices that were given, answers and summaries included", False),
     ("summary_tokens", "summary", "tokens: what a summariser read and wrote", False),
     ("peak_tokens", "peak", "the largest request, in tokens", False),
@@ -111,8 +112,18 @@ def _cells(row: Row, columns: Sequence[Column], rows: Sequence[Row]) -> Iterator
     peers = [other for other in rows if other["policy"] not in BOUNDS]
     for key, _, _, more_is_better in columns:
         mark = "" if more_is_better is None or row not in peers else _mark(
-            row[key], [other[key] for other in peers if other[key] is not None], more_is_better)
-        yield _cell(row[key], _shown(key, row[key]), mark)
+            _rank(key, row), [_rank(key, other) for other in peers if other[key] is not None],
+            more_is_better)
+        text = _shown(key, row[key])
+        if key == "cost" and "summary_tokens" in row and (row["summary_price"] or 0) >= .005:
+            text += " " + figure("summary_price", row["summary_price"])
+        yield _cell(row[key], text, mark)
+
+
+def _rank(key: str, row: Row) -> Any:
+    """What a row is marked by: of a cost, what is paid with the summaries."""
+    value = row[key]
+    return value if key != "cost" or value is None else value + (row["summary_price"] or 0)
 
 
 def _mark(value: float | None, values: Sequence[float], more_is_better: bool) -> str:
