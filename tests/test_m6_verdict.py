@@ -71,8 +71,8 @@ class VerdictTest(unittest.TestCase):
         self.assertEqual(
             f"{so} Take b: it keeps nearly the most of what is used again, far recall 0.890, "
             "0.890 in context, at a cost of 0.60 (0.10 of it for summaries). Most is kept by a: "
-            "far recall 0.900, 0.900 in context, at a cost of 0.80. The cheapest is c: far recall 0.100, 0.100 in context, "
-            "at a cost of 0.20.",
+            "far recall 0.900, 0.900 in context, at a cost of 0.80. The cheapest is c: far "
+            "recall 0.100, 0.100 in context, at a cost of 0.20.",
             advised(row("a", .9, .8), row("b", .89, .5, summary_price=.1), row("c", .1, .2)).said())
         self.assertEqual(
             f"{so} Take *a*: it keeps the most of what is used again, far recall 0.900.",
