@@ -693,7 +693,8 @@ class ShowTest(unittest.TestCase):
         """A policy that keeps half of it free ends a session there: `compare` counts these too."""
         half = Path(self.enterContext(tempfile.TemporaryDirectory()), "half.json")
         half.write_text(json.dumps({"name": "half", "reserve": 100_000, "ladder": [
-            {"strategy": "result_offload", "settings": {"max_chars": 10_000_000}}]}), encoding="utf-8")
+            {"strategy": "result_offload", "settings": {"max_chars": 10_000_000}}]}),
+                        encoding="utf-8")
         asked = (SAMPLES / "lesson.jsonl", "--policy", half, "--window", "3600")
         row = json.loads(mini_agent("compare", *asked, "--json")[1])[1]
         self.assertEqual((3, 2270), (row["over_window_steps"], row["peak_tokens"]))
