@@ -1,8 +1,8 @@
-"""Milestone 5: what begins with `/`.
+"""Milestone 5: the commands of a conversation, which begin with `/`.
 
-A command is a function of the conversation and the rest of its line; its docstring is
-its help. One that the user got wrong raises `UsageError`, which is one line. What is left
-out: the conversation itself (`conversation.py`).
+A command is a function of the conversation and the rest of the line; its docstring is its
+help. A mistake of the user raises `UsageError`. What is left out: the conversation itself
+(`conversation.py`).
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _quit(chat: Talk, rest: str) -> None:
     chat.over = True
 
 
-WIDE, USAGE = 72, 22  # columns that a table needs, and of its first column
+WIDE, USAGE = 72, 22  # columns that the table of /help needs, and those of its first column
 HELP = """\
 A line that ends in \\ goes on; a message of many lines stands between lines of \"\"\",
 or is pasted at the prompt. What you type while the model works is kept and comes
@@ -179,7 +179,8 @@ def _session(chat: Talk) -> Session:
 
 
 def _target(name: str) -> Path:
-    """A path where nothing is yet, nor a folder of a run. Raises `UsageError`."""
+    """The path of a copy, where neither a file nor the folder of a run exists yet. Raises
+    `UsageError`."""
     try:
         path = Path(name).expanduser()
         if "\0" in name:

@@ -1,7 +1,7 @@
-"""Milestone 5: what fills the window, as a person wants to see it.
+"""Milestone 5: what fills the window, for a person to read.
 
-Plain functions from a window to lines. All numbers are tokens as the window counts
-them; where an endpoint has reported, the whole is as the endpoint would count it.
+All functions take a window and return texts. Numbers are tokens as the window counts them;
+if an endpoint has reported usage, the total is predicted from what it reported.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def sizes(window: ContextWindow) -> dict[str, int]:
 
 
 def share(window: ContextWindow) -> str:
-    """How full the window is, in short."""
+    """How full the window is, in a few words."""
     if window.budget.window is None:
         return number_of(window.predicted, "token", ",")
     return f"{window.predicted * 100 // window.budget.window} % of {window.budget.window:,}"
@@ -57,7 +57,7 @@ def status(window: ContextWindow, meter: Meter, prices: Prices | None, model: st
 
 
 def contents(window: ContextWindow, style: Style) -> Iterator[str]:
-    """The bar, one line per part, the largest messages."""
+    """The lines of /context: a bar, one line per part, the largest messages."""
     found, columns = sizes(window), style.width()
     total, limit = sum(found.values()), window.budget.window
     yield (f"window: {share(window)}; estimated by {window.state.estimate.name}: "
@@ -75,9 +75,9 @@ def contents(window: ContextWindow, style: Style) -> Iterator[str]:
 
 
 def bar(found: dict[str, int], limit: int, columns: int) -> str:
-    """One line of letters, a letter for an equal part of the window, `.` for what is free.
+    """One line in which each letter stands for an equal part of the window, `.` for a free one.
 
-    What is not empty has at least one.
+    A part that is not empty has at least one letter.
     """
     room = max(len(found), columns - 2)
     line = "".join(PARTS[name] * max(1, tokens * room // limit)

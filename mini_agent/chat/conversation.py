@@ -1,9 +1,8 @@
-"""Milestone 5: the conversation: what is typed, what the model does, what comes next.
+"""Milestone 5: the conversation: a message or command of the user, a turn of the model, and so on.
 
-Ctrl-C once ends the step, or discards a line that is half typed; twice in a row it ends
-the program. What goes wrong in a turn is reported, and the session can go on. What is
-left out: how a session is kept (`session.py`), how things look (`screen.py`), what `/`
-does (`commands.py`).
+Ctrl-C once ends the step, or discards a line that is half typed; twice in a row it ends the
+program. A fault in a turn is reported, and the session can go on. What is left out: how a
+session is kept (`session.py`), how things look (`screen.py`), the commands (`commands.py`).
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from .screen import Screen, joined_to_fit
 
 
 class Conversation:
-    """`open_` begins the session with what is said first; `session` is one to go on with.
+    """`open_` begins a session with the first message; `session` is one to continue instead.
 
-    `why` explains a text from a trace, `connect` gives a model by name; `model` is the
-    name of the one answering now.
+    `why` explains a text from a trace, `connect` makes a model from its name; `model` is the
+    name of the model that answers now.
     """
 
     def __init__(self, screen: Screen, keyboard: Keyboard, open_: Callable[[str], Session], *,
@@ -38,7 +37,7 @@ class Conversation:
         self.over = False
         self._open, self._prices = open_, prices
         self._outcome = Outcome("closed")
-        self._interrupted = False  # and nothing was said since
+        self._interrupted = False  # whether the last thing was a Ctrl-C
 
     def run(self) -> int:
         """Talk until the end; returns the exit status. `TraceError` if nothing can be kept."""
@@ -52,7 +51,7 @@ class Conversation:
         return self._close()
 
     def _next(self) -> None:
-        """One message or command."""
+        """Read and do one message or command."""
         try:
             said = self.keyboard.message(self._prompt())
             self._interrupted = False
@@ -75,7 +74,7 @@ class Conversation:
             self.screen.tell(f"mini-agent: {error}", "red")
 
     def _turn(self, *said: str) -> None:
-        """Everything the model does until it is the user's turn again."""
+        """Let the model work until it is the user's turn again."""
         if self.session is None:
             self.session = self._open(said[0])
         with self.keyboard.listening():
@@ -91,7 +90,7 @@ class Conversation:
                 self.screen.tell("(an empty line tries again)")
 
     def _prompt(self) -> str:
-        """The status above the prompt, and the prompt."""
+        """Show the status line; returns the prompt below it."""
         if not self.keyboard.interactive:
             return ""
         if self.session is not None:

@@ -1,7 +1,7 @@
 """Milestone 5: what a person types, also while the model works.
 
-What is typed while the model works is kept (`listener.py`), and given out once. What is
-left out: which lines are one message (`lines.py`), and what it means (`commands.py`).
+What is typed while the model works is kept (`listener.py`) and given out later, once. What is
+left out: which lines form one message (`lines.py`), and what it means (`commands.py`).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ HISTORY = 1_000  # lines that are remembered
 
 
 class Keyboard:
-    """Standard input. `on_kept` hears of each message that is kept for later, `on_turn` of
-    it again when its turn has come.
+    """Standard input. `on_kept` is called with each message that is kept for later, `on_turn`
+    when it is given out.
 
-    `remember` adds a message to the history of the line editor, `line` gives what is
-    being typed in it, `prefill` puts a text into the next line. `begun`: whether the last
-    interrupt threw away a message that was begun.
+    `remember` adds a message to the history of the line editor, `line` returns the line that is
+    being typed, `prefill` puts a text into the next one (`line_editing` sets them). `begun`:
+    whether the last Ctrl-C discarded a message that had been begun.
     """
 
     def __init__(self, source: TextIO, interrupts: Interrupts, prompts: TextIO,
@@ -67,7 +67,7 @@ class Keyboard:
     def message(self, prompt: str) -> str:
         """The next message: one that was kept, else what is typed now.
 
-        EOFError at the end of the input; KeyboardInterrupt leaves nothing half typed.
+        EOFError at the end of the input; KeyboardInterrupt discards what is half typed.
         """
         self.begun = False
         if self._kept:
@@ -92,7 +92,8 @@ class Keyboard:
         return message
 
     def ask(self, prompt: str) -> str:
-        """The answer to a question: a line that was begun after it. EOFError: nobody answers."""
+        """The answer to a question; what was typed before it is discarded. EOFError where nobody
+        can answer."""
         if not self.interactive:
             raise EOFError
         with self._not_listening():
@@ -107,7 +108,7 @@ class Keyboard:
                 raise
 
     def _line(self, prompt: str, half: str = "") -> str:
-        """A line, of which `half` was typed already."""
+        """The next line, of which `half` was typed already."""
         if self._ended:
             raise EOFError
         try:
@@ -133,8 +134,8 @@ class Keyboard:
         return half + line
 
     def _waited(self, read: Callable[[Any], str], argument: Any) -> str:
-        """What `read` returns. Ctrl-C ends the wait; one that comes when the line is there
-        already is kept for the next wait."""
+        """What `read` returns. Ctrl-C ends the wait, but if the line is there already it is put
+        off until the next wait."""
         got: list[str] = []
         try:
             got.extend(map(read, (argument,)))  # read and kept in one call: no Ctrl-C between
@@ -147,7 +148,7 @@ class Keyboard:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Keep what is typed in here. A pipe is not read ahead: its lines wait by themselves."""
+        """Keep what is typed during this block. A pipe is not read ahead, since its lines wait."""
         if not self.interactive or termios is None or self._ended:
             yield
             return
@@ -159,7 +160,7 @@ class Keyboard:
 
     @contextmanager
     def _not_listening(self) -> Iterator[None]:
-        """What is typed in here is not kept, for it answers a question."""
+        """Do not keep what is typed during this block, since it answers a question."""
         if self._listener is None:
             yield
             return

@@ -1,8 +1,8 @@
-"""Milestone 5: which of the lines that a person types are one message.
+"""Milestone 5: which of the lines that a person types form one message.
 
-A message is a line; one that ends in a backslash goes on, and a message between lines
-of three quotes may have many. A paste of many lines comes as one line (`keyboard.py`); of the
-quotes in it only those around it count. What is left out: reading them.
+A message is one line; a line that ends in a backslash is continued by the next, and between
+two lines of three quotes a message may have many. A paste of many lines comes as one line
+(`keyboard.py`); of the quotes in it only those around it count. What is left out: reading them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ FENCE = '"""'
 
 
 class Lines:
-    """Makes messages of lines."""
+    """Joins lines to messages."""
 
     def __init__(self) -> None:
         self._kept: list[str] = []
@@ -45,6 +45,6 @@ class Lines:
         return self.end()
 
     def end(self) -> str:
-        """What there is so far."""
+        """The message as far as it came; the next line begins a new one."""
         message, self._kept, self._fenced = "\n".join(self._kept), [], False
         return message

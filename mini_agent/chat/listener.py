@@ -1,9 +1,9 @@
 """Milestone 5: what is typed while the model works.
 
-A thread reads the terminal, which does not show the letters meanwhile. One that hands over
-whole lines cuts each at 4,095 bytes (on Linux; elsewhere at fewer), so lines are made here.
-What is left out: the line editor of the prompt, where a line that was begun goes on
-(`keyboard.py`).
+A thread reads the terminal, which does not echo the letters meanwhile. A terminal that hands
+over whole lines cuts each at 4,095 bytes (on Linux; elsewhere sooner), so it is set to hand over
+single keys, and the lines are made here. What is left out: the line editor of the prompt, in
+which a line that was begun is continued (`keyboard.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CHUNK = 65_536
 
 
 class Keys:
-    """Makes lines of what keys send. `begun`: the line so far; `ended`: there is no more."""
+    """Makes lines of the bytes that keys send. `ended`: the input was closed with Ctrl-D."""
 
     def __init__(self, begun: str = "") -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -33,11 +33,11 @@ class Keys:
 
     @property
     def begun(self) -> str:
-        """What was typed and has no end yet."""
+        """The line that was begun and has not ended yet."""
         return "".join(self._letters)
 
     def add(self, data: bytes) -> Iterator[str]:
-        """The lines that are whole with this; a pasted one may end in a carriage return."""
+        """The lines that `data` completes; a pasted one may end in a carriage return."""
         for letter in self._decoder.decode(data):
             if letter in "\r\n":
                 line, self._letters = self.begun, []
@@ -53,7 +53,7 @@ class Keys:
 
 
 class Listener:
-    """Hands each message to `keep`, until `stop`. Raises `termios.error` where no terminal is."""
+    """Hands each message to `keep`, until `stop`. Raises `termios.error` without a terminal."""
 
     def __init__(self, descriptor: int, keep: Callable[[str], None], begun: str = "") -> None:
         self._descriptor, self._keep = descriptor, keep
@@ -69,8 +69,8 @@ class Listener:
         self._thread.start()
 
     def stop(self) -> tuple[bool, str]:
-        """Stop reading; whether the input has ended, and the line that was begun. A message of
-        several lines that was not ended is kept."""
+        """Stop reading. Returns whether the input has ended, and the line that was begun. A message
+        of several lines that was not ended is handed on as it is."""
         os.write(self._wake, b".")
         self._thread.join()
         os.close(self._wake)
@@ -82,7 +82,7 @@ class Listener:
         return self._ended, self._keys.begun
 
     def _listen(self) -> None:
-        """Keep each line, also those that are there already when it is told to stop."""
+        """Read until told to stop, and also all that is there already then."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._descriptor, selectors.EVENT_READ)
             selector.register(self._waker, selectors.EVENT_READ)

@@ -1,8 +1,8 @@
-"""Milestone 5: a session told as it goes, a line or two a record.
+"""Milestone 5: tells what happens in a session, a line or two for each record.
 
-The narrator is a sink of the trace, so nothing that is recorded goes untold:
-calls with their time and size, compressions with theirs, retries, what was refused.
-What is left out: what the model says, which comes before its record (`Screen.answer`).
+The narrator is a sink of the trace, so it sees everything that is recorded: calls, which it
+tells with their time and size, compressions, retries, failed strategies. What is left out:
+the pieces of an answer, which are shown before the answer is recorded (`Screen.answer`).
 """
 
 from __future__ import annotations
@@ -21,27 +21,26 @@ from .screen import Screen
 
 MARKS = {"call": "> ", "end": "  ", "news": "~ ", "alarm": "! "}
 WORDS = {"call": "call: ", "end": "ended: ", "news": "window: ", "alarm": "note: "}
-TOLD = ("failed", "refused", "breaker_open")  # of the outcomes of a strategy that changed nothing
+TOLD = ("failed", "refused", "breaker_open")  # the reasons of `compression_skipped` that are told
 
 
 class Narrator:
-    """A sink. While it is `paused()`, a person is answering: that time is not the call's.
+    """A sink. While a person answers a question it is `paused()`: that time is not the call's.
 
-    `final`: whether the last answer is told too, or somebody else prints it.
+    `final`: whether it shows the last answer; False if somebody else prints that.
     """
 
     def __init__(self, screen: Screen, final: bool = True,
                  clock: Callable[[], float] = time.monotonic) -> None:
         self._screen, self._clock, self._final = screen, clock, final
-        self._since: float | None = None  # a call is being run; what was resumed was not timed
+        self._since: float | None = None  # when the call began; None for a resumed one
 
     def _row(self, kind: str, text: str, color: str = "") -> None:
-        """One line, cut to the screen. It begins with a sign for what it is, or with a word for
-        a screen reader."""
+        """Show one line, cut to the screen, behind the sign of its kind (a word in plain style)."""
         self._screen.row(self._head(kind) + text, color)
 
     def _sentence(self, kind: str, text: str, color: str = "") -> None:
-        """The same for what has to be read to its end: it may take several lines."""
+        """Show a sentence whole, on as many lines as it takes."""
         self._screen.tell(self._head(kind) + " ".join(text.split()), color)
 
     def _head(self, kind: str) -> str:
@@ -63,7 +62,7 @@ class Narrator:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """What happens in here does not count."""
+        """Leave the time of this block out of the time of the call."""
         begun = self._clock()
         try:
             yield
@@ -109,7 +108,7 @@ class Narrator:
 
 
 def arguments_line(arguments: Mapping[str, Any]) -> str:
-    """The arguments of a call in one line: a single text as it is, more by name."""
+    """The arguments of a call on one line: a single text as it is, otherwise each by its name."""
     values = list(arguments.values())
     if len(values) == 1 and isinstance(values[0], str):
         return without_controls(values[0])

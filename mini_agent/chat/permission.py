@@ -1,9 +1,9 @@
-"""Milestone 5: nothing is written and no command runs before a person has seen it.
+"""Milestone 5: nothing is written and no command runs before a person has allowed it.
 
-Reading inside the workspace is free. For anything else the whole command, or the diff,
-is shown with every character visible; the answer is yes, always for this tool, or no
-with a reason that the model gets as DENIED. What is left out: what a command does once
-it may run; nothing confines it then.
+Reading inside the workspace needs no permission. For anything else the whole command, or the
+diff, is shown with every character visible. The person answers yes, always for this tool, or
+no with a reason, which the model gets as DENIED. What is left out: a sandbox; nothing confines
+a command that was allowed.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Asker(Protocol):
 class Permission:
     """The `permit` of a tool box, after the guard for pinned paths.
 
-    `always` are the names of tools that need no more asking; `yes` allows everything.
-    `texts` gives those of the session, in its language.
+    `always` are the names of tools that are allowed without asking from now on; `yes` allows
+    everything. `texts` returns the texts of the session, in its language.
     """
 
     workspace: Workspace
@@ -88,7 +88,7 @@ class Permission:
             self.screen.tell("answer y, a, or n; after n you may give a reason")
 
     def _shown(self, name: str, arguments: dict[str, Any]) -> str | None:
-        """All that the call asks for; None for an edit that will fail anyway."""
+        """The call as it is shown to the person; None for an edit that will fail anyway."""
         if name == "run_command":
             shell = " (in a shell)" if arguments.get("shell") else ""
             limit = f" (at most {arguments['timeout']:g} s)" if "timeout" in arguments else ""
@@ -113,8 +113,8 @@ class Permission:
         return f"{path}:\n{_changes(before, after, path)}"
 
     def _written(self, path: str, content: str) -> str:
-        """The diff of a whole file; all of the new one, where the old one cannot be read or is
-        longer than anybody would look through."""
+        """The diff of a file that is replaced; only the new content, if the old file cannot be read
+        or so much of it would go that nobody could look through the diff."""
         try:
             data = self.workspace.read(path)
         except ToolError as error:
@@ -133,6 +133,6 @@ def _changes(before: str, after: str, path: str) -> str:
 
 
 def _only_reads(name: str, arguments: dict[str, Any]) -> bool:
-    """Whether a call gives a sub-agent nothing that writes or runs something."""
+    """Whether a call starts a sub-agent that can neither write nor run commands."""
     return name == "delegate" and not arguments.get("writes") and (
         "run_command" not in arguments.get("tools", ()))

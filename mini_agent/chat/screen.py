@@ -1,10 +1,10 @@
-"""Milestone 5: what a person sees, and what never reaches their terminal.
+"""Milestone 5: writes to the terminal, and keeps control characters away from it.
 
-Text of a model or a tool is hostile: an escape in it could move the cursor over what
-was said, ask the terminal to type, or hide half of a command. So what a terminal obeys is taken
-out, here, of every text that is written (`hostile.py`). Answers go to standard output,
-everything else to standard error; on one terminal both meet.
-What is left out: what is told (`narrator.py`, `commands.py`).
+Text of a model or a tool is hostile: an escape sequence in it could overwrite what was said,
+make the terminal type, or hide half of a command. So control characters are removed here from
+every text that is written (`hostile.py`). Answers go to standard output, everything else to
+standard error, which may be the same terminal. What is left out: what is told (`narrator.py`,
+`commands.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NEVER = sys.maxsize
 
 @dataclass(frozen=True)
 class Style:
-    """How a screen may look. `plain`: for a screen reader, only whole lines of words."""
+    """How a screen looks. `plain`: for a screen reader, only whole lines of words."""
 
     color: bool = False
     plain: bool = False
@@ -34,16 +34,16 @@ class Style:
 
     @property
     def prompt(self) -> str:
-        """What stands before the words of the user."""
+        """The prompt before what the user types."""
         return "you: " if self.plain else "> "
 
     def width(self) -> int:
-        """The columns that there are now."""
+        """The columns of the terminal, which may be resized."""
         return self.columns or terminal_columns()
 
 
 def style_of(err: TextIO, environ: Mapping[str, str], plain: bool) -> Style:
-    """What suits this stream, and the wishes of its user (NO_COLOR, TERM)."""
+    """The style for this stream and the wishes of the user (NO_COLOR, TERM, `plain`)."""
     live = err.isatty() and not plain and environ.get("TERM") != "dumb"
     return Style(live and not environ.get("NO_COLOR"), plain=not live)
 
@@ -52,24 +52,24 @@ COLORS = {"": "", "dim": "\x1b[2m", "red": "\x1b[31m", "green": "\x1b[32m", "bol
 
 
 class Screen:
-    """Writes to two streams. A lock lets the keyboard's thread say a word in between."""
+    """Writes to two streams, under a lock, since the thread of the keyboard writes too."""
 
     def __init__(self, out: TextIO, err: TextIO, style: Style = Style()) -> None:
         self.out, self.err, self.style = out, err, style
         self.streams = out.isatty()
         self._lock = threading.RLock()
-        self._said = False       # whether pieces of this answer have come
+        self._said = False       # whether pieces of this answer were shown
         self._wrap = Wrap()
-        self._open = False       # whether the last line of an answer has no end yet
-        self._transient = False  # whether a line stands there that the next one takes away
+        self._open = False       # whether the last line of an answer has no newline yet
+        self._transient = False  # whether the last line is wiped before the next
 
     def begin_answer(self) -> None:
-        """The model is being asked."""
+        """Show that the model is being asked."""
         self._said = False
         self.passing("...")
 
     def answer(self, text: str) -> None:
-        """A piece of what the model says, as it comes."""
+        """Show a piece of an answer, as it comes."""
         with self._lock:
             shown = without_controls(text) if self._said else without_controls(text).lstrip()
             if shown:
@@ -77,20 +77,20 @@ class Screen:
                 self._write(self._wrap.feed(shown, self._columns()))
 
     def whole_answer(self, text: str) -> None:
-        """The answer is whole; what of it came in pieces is not said again."""
+        """Show a whole answer, unless it was shown in pieces."""
         if not self._said:
             self.answer(text)
         self.end_answer()
 
     def end_answer(self) -> None:
-        """What comes next begins on a line of its own."""
+        """End the last line of an answer, so that what comes next begins a new one."""
         with self._lock:
             self._write(self._wrap.end(self._columns()))
             if self._open:
                 self._write("\n")
 
     def tell(self, text: str, color: str = "", whole: bool = False) -> None:
-        """Lines about what happens; `whole` leaves it to the terminal where they break."""
+        """Show lines about what happens; with `whole` the terminal breaks them, not we."""
         with self._lock:
             if self._open and self.streams:
                 self._write("\n")
@@ -100,11 +100,11 @@ class Screen:
             self._put(self.err, self.painted(shown, color) + "\n")
 
     def row(self, text: str, color: str = "") -> None:
-        """One line, cut to the width of the screen."""
+        """Show one line, cut to the width of the screen."""
         self.tell(fitted(without_controls(text), self.style.width()), color, whole=True)
 
     def passing(self, text: str) -> None:
-        """A line that the next one wipes; none where lines stay."""
+        """Show a line that the next one wipes; nothing in plain style, where lines stay."""
         with self._lock:
             if not self.style.plain and not self._open:
                 self._put(self.err, self.painted(
@@ -135,7 +135,7 @@ class Screen:
 
 
 def _written(stream: TextIO, text: str) -> None:
-    """Write it at once. A terminal may have gone without a signal (`nohup`): the work goes on."""
+    """Write and flush. If the terminal has gone without a signal (`nohup`), the work goes on."""
     try:
         stream.write(text)
         stream.flush()

@@ -1,8 +1,8 @@
-"""Milestone 5: breaking lines between words, also of a text that comes in pieces.
+"""Milestone 5: breaks lines between words, also in a text that comes in pieces.
 
-A terminal breaks a line wherever it ends. Here it is broken at a blank, and beside
-wide characters, which have none. Code is left to the terminal, so that it can be
-copied: lines that begin with a blank, rows of a table, and what stands between fences.
+A terminal breaks a line in the middle of a word. Here lines are broken at blanks, and beside
+wide (Chinese, Japanese) characters, which have no blanks between them. Code is not broken, so
+that it can be copied: lines that begin with a blank, rows of a table, text between fences.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ _PART = re.compile("\n|[ \t]+|[^ \t\n]+")
 
 
 class Wrap:
-    """Wraps what it is fed. A word is held back until it is known to be whole."""
+    """Wraps text that is fed in pieces. A word is held back until its end has come."""
 
     def __init__(self) -> None:
         self._held: list[str] = []  # pieces of a word that may go on
-        self._start = ""     # how the line begins, as far as that matters
+        self._start = ""     # the first three characters of the line
         self._width = 0      # the columns of what stands on the line so far
-        self._blank = ""     # blanks that are written if a word follows on this line
+        self._blank = ""     # blanks that are written only if a word follows on this line
         self._fenced = False
 
     def feed(self, text: str, columns: int) -> str:
-        """What can be written now."""
-        end = len(text)  # of the words in it that are whole; in what is held back no word ends
+        """The text that can be written now, with line breaks."""
+        end = len(text)  # the end of the last whole word
         while end and not (text[end - 1] in " \t\n" or is_wide(text[end - 1])):
             end -= 1
         if not end:
@@ -37,7 +37,7 @@ class Wrap:
         return "".join(self._part(part, columns) for part in _PART.findall(whole))
 
     def end(self, columns: int) -> str:
-        """What was held back; text and line are over."""
+        """The text that was held back; the next text begins a new line."""
         text, self._held = "".join(self._held), []
         shown = "".join(self._part(part, columns) for part in _PART.findall(text))
         self.new_line()
@@ -45,7 +45,7 @@ class Wrap:
         return shown
 
     def new_line(self) -> None:
-        """The next character stands at the beginning of a line."""
+        """Note that the next character begins a line."""
         self._start = self._blank = ""
         self._width = 0
 
@@ -70,7 +70,7 @@ class Wrap:
         return self._put(blank + word)
 
     def _put(self, text: str) -> str:
-        """The text, which stands on the line from here on."""
+        """The text, noted as written on the current line."""
         self._start = (self._start + text[:len(FENCE)])[:len(FENCE)]
         self._width += width(text)
         return text

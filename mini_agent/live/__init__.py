@@ -1,1 +1,1 @@
-"""Milestone 5: the live agent on the command line; the topmost floor, beside `cli.py`."""
+"""Milestone 5: the live agent on the command line; it is on the topmost floor, with `cli.py`."""

@@ -1,7 +1,7 @@
-"""Milestone 5: `chat`, `resume` and one request, from the command line.
+"""Milestone 5: the commands `chat` and `resume`, and how one request is done.
 
-Here options and environment become the parts of a session; what they do is imported
-when they are run, so that the other commands start fast.
+The code behind the commands is imported only when they are run, so that the other commands
+start fast.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _resume(options: argparse.Namespace) -> int:
 
 
 def _once(wiring: Wiring, session: Session, options: argparse.Namespace) -> int:
-    """One request; how it ended is the exit status."""
+    """Do one request; returns the exit status, which says how it ended."""
     outcome = session.finish(session.turn(options.request))
     if outcome.done:
         wiring.tell_status()
@@ -107,15 +107,15 @@ def _once(wiring: Wiring, session: Session, options: argparse.Namespace) -> int:
 
 
 def state_folder(environ: Mapping[str, str]) -> Path:
-    """Where sessions and the history of lines are kept (XDG_STATE_HOME)."""
+    """The folder of sessions and of the typed lines, below XDG_STATE_HOME."""
     home = environ.get("XDG_STATE_HOME", "")
     base = Path(home) if home.startswith("/") else Path.home() / ".local" / "state"
     return base / "mini-agent"
 
 
 def _new_path(folder: Path) -> Path:
-    """Where a new session is kept: a path that is not taken, though clocks are put back and
-    process numbers come again."""
+    """The path of a new trace. It is numbered if it exists, since clocks are set back and
+    process ids are used again."""
     name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     paths = (folder / f"{name}{f'-{more}' if more else ''}.jsonl" for more in count())
     return next(path for path in paths if not path.exists())

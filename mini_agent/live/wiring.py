@@ -1,4 +1,4 @@
-"""Milestone 5: the parts of a live session, put together from options and environment."""
+"""Milestone 5: builds the parts of a live session from options and environment."""
 
 from __future__ import annotations
 
@@ -37,9 +37,8 @@ from ..trace import TraceFile
 
 
 class Wiring:
-    """All parts but the session, which comes with the first message or from a trace.
-
-    Raises `UsageError` for whatever is wrong in options or environment.
+    """All parts of a live session except the session itself, which begins with the first message
+    or comes from a trace. Raises `UsageError` for whatever is wrong in options or environment.
     """
 
     def __init__(self, options: argparse.Namespace, environ: Mapping[str, str]) -> None:
@@ -62,7 +61,7 @@ class Wiring:
                             interrupts=self.interrupts)
 
     def begin(self, file: TraceFile, said: str) -> Session:
-        """A new session for what is said first."""
+        """A new session that begins with the message `said`."""
         policy = find_policy(self._options.policy or DEFAULT_POLICY)
         window = window_of(self._options)
         return self._opened(begin(self._setup, file, governed_by(with_room(policy, window), window),
@@ -82,7 +81,7 @@ class Wiring:
 
     def talk(self, open_: Callable[[str], Session], session: Session | None,
              history: Path) -> int:
-        """A conversation until its end; the exit status."""
+        """Hold a conversation to its end; returns the exit status."""
         with line_editing(self._keyboard, history if self._keyboard.interactive else None,
                           pastes=self._environ.get("TERM") != "dumb"):
             return Conversation(
@@ -91,7 +90,7 @@ class Wiring:
                 connect=self._model, why=explained).run()
 
     def tell_status(self) -> None:
-        """The status line, where no conversation tells it."""
+        """Show the status line, which otherwise the conversation shows."""
         if self.session is not None:
             parts = status(self.session.window, self.session.meter, self._prices(),
                            model_name(self._setup.model))
@@ -101,7 +100,7 @@ class Wiring:
         return prices(self._options.price) if self._options.price else None
 
     def _opened(self, session: Session) -> Session:
-        """From here on the model speaks the language of the session."""
+        """Keep the session, and give it a model made for its language and window."""
         self.session = session
         session.model.model = self._model("")
         return session
@@ -120,7 +119,8 @@ class Wiring:
                        on_summary=self._summarised)
 
     def _window(self) -> int | None:
-        """The window in tokens, as far as it is known: an endpoint may have told the session."""
+        """The window in tokens: that of the session, which an endpoint may have named, or before
+        there is one that of the options; None if not known."""
         return window_of(self._options) if self.session is None else (
             self.session.window.budget.window)
 
@@ -134,7 +134,7 @@ class Wiring:
         self._screen.tell(self._screen.style.prompt + message)
 
     def _summarised(self, usage: dict[str, int]) -> None:
-        """Summaries are paid for like answers, and counted apart: no request predicts them."""
+        """Record the tokens of a summary, under names of their own, since they predict nothing."""
         if self.session is not None:
             self.session.tracer.event("model_usage", step=self.session.step, **{
                 f"summary_{name}": tokens for name, tokens in usage.items()})
@@ -146,8 +146,8 @@ class Wiring:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """What would only be found later: prices, window, an empty request, policy, two options
-    that exclude each other."""
+    """Raise `UsageError` at once for what would be found only later: wrong prices, window or
+    policy, an empty request, two options that exclude each other."""
     if options.price:
         prices(options.price)
     window_of(options)

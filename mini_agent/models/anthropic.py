@@ -1,7 +1,7 @@
-"""Milestone 5: the messages form, with blocks in place of messages.
+"""Milestone 5: the Messages API, in which a message is a list of content blocks.
 
-Results of calls are blocks of a user's turn, the system is a field of its own, and
-what is to be cached is marked. Source: the API reference of `/v1/messages`.
+Results of calls are blocks of a user's turn, the system prompt is a field of its own, and the
+request marks what is to be cached. Source: the API reference of `/v1/messages`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Block = dict[str, Any]
 
 
 class Messages:
-    """The wire to one host.
+    """Requests to, and answers of, one host.
 
-    Anthropic itself reads text after results in one message. Servers that translate the form
-    for a local model put that text before the results, and strict templates refuse it.
+    Anthropic itself accepts text after results in one message. Servers that translate the API
+    for a local model move that text before the results, and strict templates refuse it.
     """
 
     name = "anthropic"
@@ -47,9 +47,9 @@ class Messages:
     def body(self, request: Request) -> dict[str, Any]:
         """The request, with cache marks on what stays.
 
-        They stand on the system (the tools before it are covered), and on the last
-        two turns of the user: the older one is found in the cache, the newer one is
-        put there for the next request.
+        They stand on the system prompt, which covers the tools before it, and on the last two
+        turns of the user: the older one is read from the cache, the newer one is written to it
+        for the next request.
         """
         body: dict[str, Any] = {"model": request.model, "max_tokens": request.max_tokens,
                                 "stream": request.stream}
@@ -137,14 +137,14 @@ class _Assembly:
         self._begun = False
 
     def take(self, body: dict[str, Any]) -> None:
-        """An answer in one piece has all that the events of a stream bring."""
+        """Take an answer in one piece, which has all that the events of a stream bring."""
         self._blocks = dict(enumerate(body["content"]))
         self._stop = body["stop_reason"] or ""
         self._count(body)
         self.complete = True
 
     def add(self, data: dict[str, Any]) -> str:
-        """One event. What follows the end is not heard; a second beginning is a fault."""
+        """Take one event; those after the end are ignored. ValueError for a second beginning."""
         kind = data["type"]
         if self.complete:
             return ""
@@ -165,7 +165,7 @@ class _Assembly:
         return ""
 
     def _count(self, data: Mapping[str, Any]) -> None:
-        """Later numbers replace earlier ones, as far as they are numbers."""
+        """Take the reported usage; later numbers replace earlier ones."""
         reported = data.get("usage")
         if isinstance(reported, Mapping):
             self._usage |= {name: value for name, value in reported.items() if count(value)}
@@ -185,7 +185,7 @@ class _Assembly:
         return str(delta[key]) if key == "text" else ""
 
     def _whole(self, index: int) -> Block:
-        """A block with what came of it in pieces: of each kind only what belongs to it."""
+        """A block with its pieces joined, those that belong to its type."""
         block, pieces = self._blocks[index], self._pieces.get(index, {})
         return block | {key: joined(pieces[key])
                         for key in IN_PIECES.get(str(block.get("type")), ())

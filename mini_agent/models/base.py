@@ -1,7 +1,7 @@
 """Milestone 1: what a model is to the loop.
 
-It answers two questions: what next (`complete`), and what was this about (`summarize`).
-What is left out: everything that differs between providers, which stays behind these two.
+A model continues a conversation (`complete`) and summarises one (`summarize`). What is left
+out: everything that differs between providers, which is hidden behind these two methods.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     connect(Options(model="gpt-5-mini"), os.environ) -> Model
 
-An option goes before its variable: OPENAI_BASE_URL, OPENAI_API_KEY,
-ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY, MINI_AGENT_MODEL. What is missing or wrong is
-one `UsageError`, before anything is sent. No connection is made here.
+An option overrides its environment variable: OPENAI_BASE_URL, OPENAI_API_KEY,
+ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY, MINI_AGENT_MODEL. Whatever is missing or wrong is a
+`UsageError` before anything is sent. No connection is made here.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ PROVIDERS = {  # name: default base URL, endings of a URL that are not part of t
 
 @dataclass(frozen=True)
 class Options:
-    """What a user may say; "" and None leave it to the environment or the default.
+    """What a user may choose; "" and None leave it to the environment or the default.
 
-    `window` in tokens bounds the answer, `timeout` in seconds a silence of the
-    endpoint. `extra` goes into every request as it is.
+    `window` in tokens bounds the answer, `timeout` in seconds each silence of the endpoint.
+    `extra` is added to the body of every request.
     """
 
     provider: str = ""

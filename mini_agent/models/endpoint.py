@@ -1,7 +1,7 @@
 """Milestone 5: where a model can be reached, and what of that may be shown.
 
-The key is known here and shown nowhere: `hide` takes it out of whatever comes
-back from the endpoint, before anybody reads it.
+The key is kept here and shown nowhere: `hide` removes it from whatever comes back from the
+endpoint before anything else reads it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ..errors import UsageError
 
-SHORTEST_SECRET = 4  # characters; a shorter key is a placeholder, and would hide half a text
+SHORTEST_SECRET = 4  # characters; a shorter key is a placeholder, and would hide ordinary text
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|xai|gsk|key)-[\w*.\-]{6,}|\bAIza[\w\-]{20,}")
 _BASE = re.compile(r"(?P<root>https?://(?P<host>\[[0-9a-fA-F:.]+\]|[^\s/?#@:\[\]]+)"
                    r"(?::(?P<port>\d{1,5}))?)(?P<path>/[^\s?#]*)?")
@@ -40,12 +40,12 @@ class Endpoint:
 
 
 def hide_keys(text: str) -> str:
-    """`text` without what looks like a key: endpoints quote half of a wrong one."""
+    """`text` without what looks like a key: endpoints quote parts of a wrong one."""
     return _KEY_LIKE.sub("[key]", text)
 
 
 def check_url(url: str, name: str, suffixes: tuple[str, ...]) -> str:
-    """The base URL without the last of `suffixes` that it ends with, if any.
+    """The base URL without those of `suffixes`, in this order, that it ends with.
 
     Raises `UsageError` for what is not an http(s) URL, or carries a password or a query:
     neither belongs there, and neither may be shown.

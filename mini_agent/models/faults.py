@@ -1,8 +1,8 @@
 """Milestone 5: what went wrong at an endpoint, in one line that says what to do.
 
-`refusal` reads an answer that is an error. It gives an error to raise; whether the
-same request may succeed later (`transient`) is decided here, and acted on in
-`http.py`. Left out: what goes wrong on the way there (`transport.py`).
+`refusal` turns an answer that is an error into an exception. Whether the same request may
+succeed later (`transient`) is decided here; `http.py` then asks again. What is left out:
+faults of the connection (`transport.py`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHOWN = 300  # characters of what the endpoint said
 
 def refusal(endpoint: Endpoint, status: int, headers: Mapping[str, str],
             body: bytes, now: float = 0) -> ModelError:
-    """The error for an answer that is not 200, which came `now` in seconds since 1970."""
+    """The error for an answer that is not 200; it came at `now`, in seconds since 1970."""
     text = body.decode("utf-8", "replace")
     said = " ".join(dict.fromkeys(_sayings(_parsed(text)))) or text
     found = overflow(said)
@@ -46,7 +46,7 @@ def refusal(endpoint: Endpoint, status: int, headers: Mapping[str, str],
 
 
 def refusal_inside(endpoint: Endpoint, body: Mapping[str, Any]) -> ModelError:
-    """The error for a refusal that comes as data: in a stream, or with the status 200."""
+    """The error for a refusal inside an answer with the status 200, streamed or not."""
     error = body.get("error")
     inner = error if isinstance(error, Mapping) else {}
     code = inner.get("code")
@@ -56,7 +56,7 @@ def refusal_inside(endpoint: Endpoint, body: Mapping[str, Any]) -> ModelError:
 
 
 def broken(endpoint: Endpoint, what: str) -> EndpointError:
-    """The answer came, but not whole, or not in the form that was agreed."""
+    """The error for an answer that came incomplete, or not in the form of its protocol."""
     return EndpointError(f"{what} ({endpoint.model})", status="broken", transient=True,
                          place=endpoint.url, remedy="ask again; if it stays so, the endpoint "
                          "or a proxy before it does not speak this protocol")
@@ -79,8 +79,8 @@ def _remedy(endpoint: Endpoint, status: int, said: str, transient: bool) -> str:
 
 
 def _asked_wait(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds of `retry-after-ms` or `Retry-After`; a date counts from the answer's own, or
-    from `now` where it has none."""
+    """The seconds in `retry-after-ms` or `Retry-After`, None if there are none. A date counts from
+    the date of the answer, or from `now` where it has none."""
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         try:
             seconds = float(headers.get(name, "")) / unit
@@ -106,9 +106,9 @@ def _parsed(text: str) -> Any:
 
 
 def _sayings(value: Any, depth: int = 0) -> Iterator[str]:
-    """What an error says: its messages, types and codes, however deep a proxy wraps them.
+    """The messages, types and codes of an error, however deep a proxy has wrapped them.
 
-    Nothing else of the body, since some endpoints quote the request in it.
+    The rest of the body is not read, since some endpoints quote the request in it.
     """
     if depth > 8:
         return
@@ -126,6 +126,6 @@ def _sayings(value: Any, depth: int = 0) -> Iterator[str]:
 
 
 def shown(text: str) -> str:
-    """What was said, fit for a sentence: one line, and no keys, not even cut ones."""
+    """The words of an endpoint as one line of a message, without keys, even cut ones."""
     text = hide_keys(one_line(text, None)).strip()
     return text if len(text) <= SHOWN else text[:SHOWN] + "..."

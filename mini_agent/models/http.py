@@ -1,9 +1,9 @@
-"""Milestone 5: asking an endpoint, until it answers or there is no point.
+"""Milestone 5: asking an endpoint until it answers, or until asking again makes no sense.
 
-One request is one `ask`: posted, read, and repeated with growing waits where the
-fault can pass (`faults.py` decides). An answer counts only once `read` has taken all
-of it in. Time, sleep and chance are handed in. What is left out: the sockets
-(`transport.py`) and what is in request and answer (`openai.py`, `anthropic.py`).
+`ask` posts one request and reads the answer; after a transient fault (`faults.py` decides) it
+asks again, with growing waits. An answer counts only once `read` has taken all of it in.
+Clock, sleep and chance are handed in. What is left out: the sockets (`transport.py`) and the
+content of requests and answers (`openai.py`, `anthropic.py`).
 """
 
 from __future__ import annotations
@@ -30,11 +30,10 @@ REFUSAL = 100_000  # bytes of a refusal that are read
 class RequestLimits:
     """What a request may take, in seconds and bytes. `retries` are tries after the first one.
 
-    `read` is the longest silence, before the first byte or between two, `whole` the time
-    for a whole answer. Waits double from `first_wait` up to `longest_wait`; an endpoint
-    that asks for more than that is not waited for. `line` and `answer` are the most bytes
-    one may have, `ends` the most line ends in an answer (three for each token of the
-    longest), `piece` how many bytes are read at once.
+    `read` is the longest silence before the first byte or between two, `whole` the time for a
+    whole answer. Waits double from `first_wait` up to `longest_wait`; an endpoint that asks for
+    more than that is not asked again. A line may have `line` bytes, an answer `answer` bytes
+    and `ends` line ends (three for each token of the longest); `piece` bytes are read at once.
     """
 
     connect: float = 15.0
@@ -109,6 +108,7 @@ class Http:
         except ImportError as error:
             raise EndpointError(f"this Python has no module {error.name!r}", status="unreachable",
                                 place=self.endpoint.url, remedy=BUILT_WITH_IT) from error
+
         deadline = self._clock() + self.limits.whole
         try:
             response = post(self.endpoint.url + path, data, {**HEADERS, **headers},
@@ -138,7 +138,8 @@ class Http:
             yield self.endpoint.hide(bytes(rest))
 
     def _pieces(self, response: Any, deadline: float) -> Iterator[bytes]:
-        """A body as it comes: one that trickles in has no line before its end."""
+        """The body as it comes, checked against the limits piece by piece, since a body that
+        trickles in may have no line before its end."""
         from .transport import body_pieces
 
         size = ends = 0
@@ -164,15 +165,16 @@ class Http:
             return None
         if error.status == "unreachable" and not self._reached:
             return None
-        if error.wait:  # 0 (at once, a date in the past) could not grow
-            asked = error.wait * (1 + self._chance() / 10)  # never earlier than asked
+        if error.wait:  # not 0 (at once, a date in the past): that would never grow
+            asked = error.wait * (1 + self._chance() / 10)  # not before the time it asked for
             return round(asked, 3) if error.wait <= self.limits.longest_wait else None
         wait: float = min(self.limits.longest_wait, self.limits.first_wait * 2 ** (attempt - 1))
         return round(wait * (1 + self._chance()) / 2, 3)  # half is certain, half is chance
 
 
 def _start(lines: Iterator[bytes]) -> bytes:
-    """The start of a body, or what has come if it breaks off: the status says enough."""
+    """The first `REFUSAL` bytes of a body, or those that came before it broke off; the status
+    alone would do."""
     body = bytearray()
     try:
         for line in lines:

@@ -1,8 +1,9 @@
 """Milestone 5: a model behind an endpoint.
 
-One class for all protocols. What differs between them is a `Wire`: where to post,
-what stands in a request, and how an answer is put together from its parts. Left
-out: retries (`http.py`), legality (`turns.py`), the two wires.
+One class serves all protocols. What differs between them is a `Wire`: the path, the body of
+a request, and how an answer is assembled from its parts. What is left out: retries
+(`http.py`), making requests legal (`turns.py`), and the two wires (`openai.py`,
+`anthropic.py`).
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from .turns import Turn, legal
 T = TypeVar("T")
 Show = Callable[[str], None]
 Spent = Callable[[dict[str, int]], None]
-BAD_DATA = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # if it is of another form
+BAD_DATA = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # from a wrong form
 
 
 @dataclass(frozen=True)
 class Request:
-    """What goes out, in no protocol's form. `max_tokens` bounds the answer."""
+    """A request before it takes the form of a protocol. `max_tokens` bounds the answer."""
 
     model: str
     turns: Sequence[Turn]
@@ -49,19 +50,20 @@ class Assembly(Protocol):
     trails: bool    # more that matters (usage) may follow the end mark
 
     def add(self, data: dict[str, Any]) -> str:
-        """Take in a part of a stream; the text in it. May raise what bad data raises."""
+        """Take in a part of a stream; returns the text in it. May raise any of `BAD_DATA`."""
 
     def take(self, body: dict[str, Any]) -> None:
         """Take in an answer that came in one piece."""
 
     def reply(self) -> Reply:
-        """The answer; `opaque` without the name of who made it."""
+        """The answer; `opaque` does not name its provider and model yet."""
 
 
 class Wire(Protocol):
     """A protocol. `name` marks the opaque parts that it can read again.
 
-    `bridged`: a user's turn right after results is not safe there (`turns.legal`).
+    `bridged`: between results and a user's turn there has to be an assistant's turn
+    (`turns.legal`).
     """
 
     name: str
@@ -69,20 +71,20 @@ class Wire(Protocol):
     bridged: bool
 
     def headers(self, key: str) -> dict[str, str]:
-        """Those of a request; the key stands in one of them."""
+        """The headers of a request, among them the key."""
 
     def body(self, request: Request) -> dict[str, Any]:
-        """What is posted, as JSON."""
+        """The body to be posted as JSON."""
 
     def assembly(self) -> Assembly:
-        """An empty one, for one answer."""
+        """A new assembly, for one answer."""
 
 
 @dataclass(frozen=True)
 class RequestOptions:
-    """How to ask. `extra` goes into every request as it is (temperature, thinking).
+    """How to ask. `extra` is added to the body of every request (temperature, thinking).
 
-    `max_tokens` bounds the answer; None: what fits beside the prompt in `window` tokens.
+    `max_tokens` bounds the answer; None leaves it to `base.longest_answer` of the `window`.
     """
 
     max_tokens: int | None = None
@@ -93,10 +95,10 @@ class RequestOptions:
 
 
 class LiveModel:
-    """Implements `Model`. `on_text` hears an answer as it comes, attempt by attempt.
+    """Implements `Model`. `on_text` is called with the text of an answer as it comes.
 
-    After a retry the text begins anew; who shows it hears of that by `Http.on_retry`.
-    `on_summary` hears what the endpoint counted for a summary; `recipe` are the options
+    After a retry the text begins anew; `Http.on_retry` is called before that. `on_summary` is
+    called with the tokens that the endpoint counted for a summary. `recipe` are the options
     with which `connect` makes such a model again, in another process.
     """
 
@@ -112,11 +114,11 @@ class LiveModel:
         return self._ask(messages, tools, self.on_text or _unheard)
 
     def for_child(self, _: str) -> dict[str, Any]:
-        """The model of a sub-agent: the same endpoint. A key that was given is in it."""
+        """The model of a sub-agent: the same endpoint, with the key if one was given."""
         return {"live": dict(self._recipe)}
 
     def summarize(self, messages: Sequence[Message], form: str) -> str:
-        """A summary; where it was cut off, it says so. `ModelError` if it is none."""
+        """A summary; if it was cut off, it says so. `ModelError` if the answer is none."""
         reply = self._ask(summary_request(messages, form, self._texts), (), _unheard)
         if reply.usage and self._on_summary is not None:
             self._on_summary(reply.usage)
@@ -143,7 +145,7 @@ class LiveModel:
         return replace(reply, content=clean(reply.content), opaque=self._named(reply.opaque))
 
     def _own(self, opaque: Mapping[str, Any]) -> dict[str, Any]:
-        """The opaque parts that this model made; others could not be read there."""
+        """The opaque parts that this model made; the endpoint could not read others."""
         mine = opaque.get(self.wire.name, {})
         if not isinstance(mine, Mapping) or not self.options.keep_reasoning or (
                 mine.get("model") != self.http.endpoint.model):
@@ -157,7 +159,7 @@ class LiveModel:
         return {self.wire.name: {"model": self.http.endpoint.model, **opaque}}
 
     def _read(self, answer: Answer, show: Show) -> Reply:
-        """The reply in an answer, streamed or whole. `EndpointError` if it is not all there."""
+        """The reply in an answer, streamed or whole. `EndpointError` if it is incomplete."""
         endpoint = self.http.endpoint
         made = self.wire.assembly()
         first, lines = _peek(answer.lines)
@@ -197,7 +199,7 @@ class LiveModel:
                 raise
 
     def _fed(self, take: Callable[..., T], *parts: Any) -> T:
-        """`take(*parts)`; the answer is broken where these are not of the agreed form."""
+        """The result of `take(*parts)`; `EndpointError` where they have another form."""
         try:
             return take(*parts)
         except BAD_DATA as error:
@@ -205,7 +207,7 @@ class LiveModel:
                          ) from error
 
     def _object(self, text: str) -> dict[str, Any]:
-        """A JSON object of the answer. Raises what it says, if it is an error."""
+        """A JSON object of the answer. If it reports an error, that error is raised."""
         try:
             value = json.loads(text)
         except (ValueError, RecursionError) as error:

@@ -1,9 +1,9 @@
-"""Milestone 5: the chat-completions form, which most endpoints speak.
+"""Milestone 5: the Chat Completions API, which most endpoints speak.
 
-Source: the API reference of `/v1/chat/completions` and the ways in which servers
-have been seen to differ from it: calls without an index or an id, reasoning in fields of
-its own, usage in the last part or in none. What is left out: asking over a network
-(`http.py`), and what every protocol has in common (`live.py`).
+Source: the API reference of `/v1/chat/completions`, and the ways in which servers have been
+seen to differ from it: calls without an index or an id, reasoning in fields of its own, usage
+in the last part or in none. What is left out: asking over a network (`http.py`), and what all
+protocols have in common (`live.py`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OFFICIAL = ("api.openai.com", ".openai.azure.com")  # refuse `max_tokens` for ne
 
 
 class ChatCompletions:
-    """The wire to one host."""
+    """Requests to, and answers of, one host."""
 
     name = "openai"
     path = "/chat/completions"
@@ -75,7 +75,7 @@ def _messages(turn: Turn) -> Iterator[dict[str, Any]]:
 
 
 class _Pieces(list[str]):
-    """A text as it came; joined once, since adding to a text copies it."""
+    """The pieces of a text, joined once at the end, since adding to a string copies it."""
 
 
 @dataclass
@@ -109,14 +109,14 @@ class _Assembly:
         self._usage: dict[str, int] | None = None
 
     def take(self, body: dict[str, Any]) -> None:
-        """An answer in one piece is a stream of one part, its calls numbered."""
+        """Take an answer in one piece as a stream of one part whose calls are numbered."""
         for index, call in enumerate(body["choices"][0]["message"].get("tool_calls") or ()):
             call["index"] = index
         self.add(body)
         self.complete = True
 
     def add(self, data: dict[str, Any]) -> str:
-        """Only the first choice counts, until it has said how it ended."""
+        """Take one part; only the first choice counts, until it has a finish reason."""
         if isinstance(data.get("usage"), Mapping):
             self._usage = usage(data["usage"]) or self._usage
         said = ""
@@ -142,7 +142,8 @@ class _Assembly:
         return text
 
     def _call(self, part: dict[str, Any]) -> None:
-        """A piece of a call belongs to the newest of its index, unless it has a new id."""
+        """Take a piece of a call: of the newest call with its index, or of a new call if its id is
+        new, or if it has neither index nor id but a name."""
         index, made_id, function = part.get("index"), part.get("id") or "", part["function"]
         found = self._newest.get(index)
         fresh = made_id and found and found.id and made_id != found.id
@@ -158,7 +159,7 @@ class _Assembly:
             found.extra["extra_content"] = part["extra_content"]
 
     def _detail(self, detail: dict[str, Any]) -> None:
-        """Pieces of one reasoning block (same index and type) become one block again."""
+        """Take a piece of reasoning; pieces of one block have the same index and type."""
         last = self._details[-1] if self._details else None
         goes_on = last is not None and "index" in detail and all(
             last.get(key) == detail.get(key) for key in ("index", "type"))
@@ -191,7 +192,7 @@ class _Assembly:
 
 
 def _text(content: Any) -> str:
-    """The text of a content: a string, or parts, some of which are text."""
+    """The text of a content, which is a string or a list of parts."""
     if isinstance(content, list):
         return "".join(part.get("text") or "" for part in content if part.get("type") == "text")
     return content or ""

@@ -1,11 +1,11 @@
 """Milestone 5: does this error say that the prompt is too long?
 
-Proxies wrap the body of an error and change its status, so the text decides. One
-table: a wording, and where in it the numbers stand: `window` (the limit) and
-`tokens` (the size of the prompt). A text that speaks of a rate is never an
-overflow, whatever else it says: waiting helps there, compressing does not.
+Proxies wrap the body of an error and change its status, so the text decides. The table has a
+pattern for each wording, with groups for its numbers: `window` (the limit) and `tokens` (the
+size of the prompt). A text about a rate limit is never an overflow, whatever else it says,
+since there waiting helps and compressing does not.
 
-Each wording was seen in the errors of the provider or server named beside it.
+Each wording was seen in the errors of the provider or server that the comment above it names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Milestone 5: what a model has said, as it may enter the history.
+"""Milestone 5: parts of an answer, checked before they enter the history.
 
-Answers come in pieces, and not every server keeps to the form: arguments inside a
-string, calls sent twice, counts that are not numbers. Both adapters take them in here.
+Answers come in pieces, and not every server keeps to the protocol: arguments come as JSON
+inside a string, calls twice, counts that are not numbers. Both adapters use these functions.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ MOST_TOKENS = 10**12  # that are believed of one request
 def received_call(call_id: str, name: str, raw: Any) -> Call:
     """A call with the arguments `raw`.
 
-    Nothing at all means no arguments; an object inside a string is taken out. What is
-    no object then, or nested more than `MAX_DEPTH`, stays as it came, marked `invalid`.
+    Nothing at all means no arguments; a string is parsed, twice if need be. What is not an
+    object then, or nested deeper than `MAX_DEPTH`, is kept as it came, as `invalid`.
     """
     if raw is None or isinstance(raw, str) and raw.strip() in ("", "null"):
         return call(call_id, name, {})
@@ -44,7 +44,7 @@ def _refuse(constant: str) -> Any:
 
 
 def without_doubles(calls: Sequence[Call]) -> tuple[Call, ...]:
-    """The calls, each once: a proxy that repeats a part would run a command twice."""
+    """Each call once: if a proxy repeats a part, a command must not run twice."""
     first: dict[str, Call] = {}
     for tool_call in calls:
         first.setdefault(json.dumps(tool_call, sort_keys=True), tool_call)
@@ -52,7 +52,7 @@ def without_doubles(calls: Sequence[Call]) -> tuple[Call, ...]:
 
 
 def joined(parts: Sequence[str]) -> str:
-    """Text that came in pieces; a character that a cut went through is whole again."""
+    """Pieces of a text joined; surrogates that a cut had separated become one character."""
     text = "".join(parts)
     if text.isascii():
         return text
@@ -60,5 +60,5 @@ def joined(parts: Sequence[str]) -> str:
 
 
 def count(value: Any) -> int:
-    """A number of tokens; anything else, or more than anybody can have sent, is 0."""
+    """A number of tokens; 0 for anything else, or for more than one request can have."""
     return value if type(value) is int and 0 < value <= MOST_TOKENS else 0

@@ -1,8 +1,8 @@
 """Milestone 1: a model that replays the replies of a task file.
 
-It ships with the package because it is how every milestone is shown: the same
-bytes on every machine, no network, no key. `inject` in a reply makes it fail the
-way real models fail. What is left out: reading what it is sent.
+It is part of the package because every milestone is shown with it: the same bytes on every
+machine, no network, no key. `inject` in a reply makes it fail as real models fail. What is
+left out: it does not read what it is sent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..texts import Texts
 from .base import Reply
 
 INJECTIONS = ("error", "empty", "bad_json", "unknown_tool", "overflow")
-SILENT = ("error", "overflow")  # those of them that leave no answer
+SILENT = ("error", "overflow")  # the injections that leave no answer
 SUMMARIES = ("ok", "empty", "long", "raise")
 LONG_SUMMARY = 2  # an injected "long" summary has this many times its source's characters
 
@@ -26,8 +26,8 @@ LONG_SUMMARY = 2  # an injected "long" summary has this many times its source's 
 class ScriptedModel:
     """Replays `replies` in order, then raises `ScriptExhaustedError`.
 
-    Call ids are `call_STEP_INDEX`; `step` is that of the first reply. `summaries` says what
-    becomes of each summary in turn; any further one succeeds.
+    Call ids are `call_STEP_INDEX`; `step` is that of the first reply. `summaries` are the
+    outcomes of the summaries in turn; any further one succeeds.
     """
 
     def __init__(self, replies: Sequence[dict[str, Any]], summaries: Sequence[str] = (),
@@ -72,10 +72,10 @@ class ScriptedModel:
 
 def replies_left(replies: Sequence[dict[str, Any]],
                  history: Iterable[Message]) -> Sequence[dict[str, Any]]:
-    """The replies still to come, where `history` ends with the first answers of a script; all
-    of them where something else answered.
+    """The replies that remain where `history` ends with answers that begin the script; all of
+    them where it does not.
 
-    An injected fault leaves no answer, so one right after the last answer counts as given.
+    An injected fault leaves no answer, so faults right after the last answer count as given.
     """
     said = [_as_said(message) for message in history if message["role"] == "assistant"]
     answering = [number for number, reply in enumerate(replies) if not _is_silent(reply)]
@@ -101,7 +101,7 @@ def _as_said(message: Message) -> Any:
 
 
 def _answer(reply: dict[str, Any], step: int) -> Reply:
-    """What a reply of a script says, unless it is a fault."""
+    """The answer of a reply that leaves one (see `SILENT`)."""
     inject = reply.get("inject", "")
     if inject == "empty":
         return Reply()

@@ -1,9 +1,9 @@
 """Milestone 5: server-sent events, as far as model endpoints use them.
 
-Lines of `data: TEXT`; a blank line ends an event, a line with a colon in front is a
-sign of life. Source: the HTML standard, section "Server-sent events". Left out:
-`event`, since the data says what it is, and `id` and `retry`, since a stream of a
-model cannot be resumed.
+An event is one or more lines `data: TEXT`, ended by a blank line; a line that begins with a
+colon only keeps the connection alive. Source: the HTML standard, section "Server-sent
+events". What is left out: `event`, since the data says what it is, and `id` and `retry`, since
+the stream of a model cannot be resumed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def events(lines: Iterable[bytes]) -> Iterator[str]:
 
 
 def _ended(lines: Iterable[bytes]) -> Iterator[str]:
-    """The lines of lines that end in `\\n`: by the standard `\\r` alone ends one too."""
+    """The lines as text, split also at a lone `\\r`, which ends a line by the standard."""
     for raw in lines:
         text = raw.decode("utf-8", "replace").removeprefix("\ufeff")
         yield from text.removesuffix("\n").removesuffix("\r").split("\r")

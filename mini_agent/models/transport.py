@@ -1,10 +1,10 @@
 """Milestone 5: the one module that opens sockets, on `urllib`.
 
-It is entered with the first request and not before, since `urllib` and `ssl` cost
-more to import than the rest of the program. One POST, one answer, whatever its
-status. No redirects: a POST that turns into a GET elsewhere answers nothing, and
-takes the key along. What goes wrong on the way becomes one line (`breakdown`). Left
-out: what an answer means (`faults.py`), and when to ask again (`http.py`).
+It is imported with the first request, since `urllib` and `ssl` take longer to import than the
+rest of the program. One POST gives one answer, whatever its status. Redirects are not
+followed: the POST would become a GET to another host, and take the key along. A fault of the
+connection becomes an error of one line (`breakdown`). What is left out: what an answer means
+(`faults.py`), and when to ask again (`http.py`).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .faults import shown
 
 FAULTS = (OSError, http.client.HTTPException)  # what `post` and reading its answer raise
 PACKED = ("gzip", "x-gzip", "deflate")
-_ANY_HEAD = zlib.MAX_WBITS + 32  # of gzip or of zlib, whichever it has
+_ANY_HEAD = zlib.MAX_WBITS + 32  # tells zlib to accept a header of gzip or of zlib
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class _TwoLimits:
-    """One time limit until the connection stands (with TLS), one between two reads."""
+    """One time limit for connecting (TLS included), another for each read after that."""
 
     sock: socket.socket
 
@@ -39,7 +39,7 @@ class _TwoLimits:
         self._read_seconds = read_seconds
 
     def connect(self) -> None:
-        """Connect within one time limit; from here on the other one holds."""
+        """Connect within the first time limit, then set the second."""
         super().connect()  # type: ignore[misc]  # that of the connection it is mixed into
         self.sock.settimeout(self._read_seconds)
 
@@ -71,9 +71,9 @@ class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
 
 def post(url: str, data: bytes, headers: Mapping[str, str], connect_seconds: float,
          read_seconds: float) -> http.client.HTTPResponse:
-    """Send `data`; the answer of any status, its body unread.
+    """Send `data`; returns the answer, of any status, with its body unread.
 
-    Proxies are those of the environment, but none for this machine. Raises `FAULTS`.
+    Uses the proxies of the environment, except for this machine. Raises any of `FAULTS`.
     """
     request = urllib.request.Request(url, data, dict(headers), method="POST")
     opener = urllib.request.OpenerDirector()
@@ -86,8 +86,8 @@ def post(url: str, data: bytes, headers: Mapping[str, str], connect_seconds: flo
 
 def body_pieces(endpoint: Endpoint, response: http.client.HTTPResponse,
                 most: int) -> Iterator[bytes]:
-    """The body of an answer as it comes, at most `most` bytes at once. Nobody asks for a packed
-    one, and some proxies pack it all the same: it is unpacked. Raises `EndpointError`."""
+    """The body of an answer as it comes, at most `most` bytes at once. It is unpacked where a proxy
+    has packed it without being asked. Raises `EndpointError`."""
     coding = response.headers.get("content-encoding", "").strip().lower()
     packed = zlib.decompressobj(wbits=_ANY_HEAD) if coding in PACKED else None
     if packed is None and coding not in ("", "identity"):

@@ -1,10 +1,10 @@
-"""Milestone 5: what goes out is legal, whatever the history holds.
+"""Milestone 5: requests that providers accept, whatever the history holds.
 
-Providers refuse a result without its call, a call without its result, two turns of
-one role in a row, an id that stands twice, a name with a blank in it, an empty
-text. `legal` makes turns of messages in which none of this can be, and each adapter
-writes them down in its own form. Nothing is edited: the history and the view stay
-as they are. Left out: the forms themselves (`openai.py`, `anthropic.py`).
+Providers refuse a result without its call, a call without its result, two turns of one role
+in a row, an id that occurs twice, a name with a blank in it, an empty text. `legal` turns
+messages into turns that have none of these, and each adapter writes the turns in the form of
+its API. History and view are not changed. What is left out: the APIs (`openai.py`,
+`anthropic.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 @dataclass(frozen=True)
 class SentCall:
-    """A call with its one result, as they go out. The id is new: 9 letters and digits."""
+    """A call with its one result, as they are sent. The id is new: 9 letters and digits."""
 
     id: str
     name: str
@@ -33,9 +33,9 @@ class SentCall:
 
 @dataclass(frozen=True)
 class Turn:
-    """All that one side says in a row; `calls` carry their results with them.
+    """All that one role says in a row; `calls` include their results.
 
-    `opaque` is what the message had of that name, if it was not merged with another.
+    `opaque` is that of the message, empty if the turn was merged from several.
     """
 
     role: str
@@ -45,13 +45,12 @@ class Turn:
 
 
 def legal(messages: Sequence[Message], texts: Texts, bridged: bool = False) -> list[Turn]:
-    """Turns that begin with at most one of the system, go on with the user, and alternate.
+    """At most one turn of the system, then turns of user and assistant that alternate.
 
-    After an assistant's turn with calls its own next turn may follow at once, or the
-    user's; if `bridged`, the assistant says between results and user that it had not
-    answered yet. A result without its call becomes the user's text and says what it
-    is; a call without its result gets one that says so. Ids are numbered through a
-    request.
+    After a turn with calls (and their results) the assistant may go on at once, or the user;
+    if `bridged`, a turn of the assistant that says it had not answered yet is put between
+    results and user. A result without its call becomes a text of the user that says what it
+    is; a call without its result gets one that says so. Ids are numbered anew.
     """
     turns: list[Turn] = []
     for turn in _turns(messages, texts):
