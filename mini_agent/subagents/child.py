@@ -1,9 +1,9 @@
-"""Milestone 4: the other side of the pipe, the command `mini-agent child`.
+"""Milestone 4: the child's side of the pipe, the command `mini-agent child`.
 
-One JSON request on standard input, one JSON result on standard output, and in between
-an ordinary run (`runner.py`) with a history, a window and a trace of its own. Standard
-output is for the result alone: anything else that is printed goes to standard error. What is
-left out: how a parent runs it (`processes.py`).
+It reads one JSON request on standard input, does an ordinary run (`runner.py`) with a history,
+a window and a trace of its own, and writes one JSON result on standard output. Anything else
+that is printed goes to standard error. What is left out: how a parent runs it
+(`processes.py`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SCHEMA = object_of(_FIELDS, tuple(_FIELDS))
 
 @dataclass
 class GiveUp:
-    """`give_up(reason)`: the one ending that only the model can know of."""
+    """The tool `give_up(reason)`, by which the model says that the task cannot be done."""
 
     texts: Texts
     reasons: list[str] = field(default_factory=list)
@@ -51,7 +51,7 @@ class GiveUp:
 
     @property
     def description(self) -> str:
-        """Says that this ends a task which cannot be done."""
+        """Says that this is for a task that cannot be done."""
         return self.texts("tool_give_up")
 
     @property
@@ -76,10 +76,10 @@ class RunNumbers:
 
 
 def main(attached: bool) -> int:
-    """Read the request, run it, say how it ended. `attached`: leave with the parent."""
+    """Read the request, run it, write how it ended. `attached`: end when the parent ends."""
     line = sys.stdin.buffer.readline()
     answer = os.dup(1)
-    os.dup2(2, 1)  # a print in here is not a result
+    os.dup2(2, 1)  # what is printed during the run goes to standard error
     if attached:
         leave_with_parent(0)
     ending = run_request(read_request(line))
@@ -107,7 +107,7 @@ def run_request(request: Mapping[str, Any]) -> Ending:
     texts = Texts(request["language"])
     script = request["model"].get("script", {})
     own = governance_fields(script)
-    # As marks, not as pins of the task: one that does not fit this window is still said.
+    # Pins become marks in the task, so that one too large for this window is still told.
     brief = "\n".join([request["task"], *(marked_or_bare(**pin) for pin in request["pins"])])
     task = Task(name=request["name"], system=request["system"], task=brief, replies=[],
                 language=request["language"], place=request["name"], **own)

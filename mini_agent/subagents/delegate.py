@@ -1,9 +1,9 @@
 """Milestone 4: the tool `delegate`, and the children that it starts.
 
-The calls of one reply run side by side, a few at a time; each has a thread that does
-nothing but wait for its child. Records and results are made by the main
-thread alone, in the order of the calls, so a trace has the same bytes in whatever
-order the children end. What is left out: the child's side (`child.py`).
+The calls of one reply run side by side, a few at a time; for each a thread waits for its
+child. Only the main thread makes records and results, in the order of the calls, so a trace
+has the same bytes in whatever order the children end. What is left out: the child's side
+(`child.py`).
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from .traces import ReadChild, child_trace, is_log, record_end, sent_by_family, 
 
 @dataclass
 class DelegateTool:
-    """The tool, and all children of one agent. `count` have been started so far.
+    """The tool, and all children of one agent; `count` have been started so far.
 
-    Their tokens come out of the `token_budget` of the agent, and what they do not send goes back.
-    `waiting` is entered where children are waited for: an interrupt may be kept away
-    from everything else (`interrupts.py`).
+    Their tokens are taken from the `token_budget` of the agent, and what they do not send is
+    given back. `waiting` is entered while children are waited for: only there an interrupt may
+    come (`interrupts.py`).
     """
 
     parent: Parent
@@ -70,7 +70,7 @@ class DelegateTool:
         raise NotImplementedError("calls of this tool go on together")
 
     def together(self, tools: ToolBox, calls: Sequence[Call], step: int, answer: Answer) -> None:
-        """Run the children that these calls ask for; an interrupt ends them all."""
+        """Run the children that these calls ask for. An interrupt ends them all."""
         orders = self._orders(tools, calls)
         chars = self.limits.chars(sum(isinstance(order, Order) for order in orders),
                                   self.parent.window)
@@ -94,7 +94,7 @@ class DelegateTool:
 
     def _end_all(self, plans: Sequence[Child | ToolError], pool: ThreadPoolExecutor,
                  step: int) -> None:
-        """Leave no process and no thread behind, and a record of the end of each child."""
+        """End all processes and threads, and record the end of each child."""
         for child in _children(plans):
             child.process.end()
         pool.shutdown(cancel_futures=True)
@@ -106,11 +106,11 @@ class DelegateTool:
         return [pin.protect for pin in self.parent.pins() if pin.protect]
 
     def _orders(self, tools: ToolBox, calls: Sequence[Call]) -> list[Order | ToolError]:
-        """The order for each call, as far as the token budget goes, or why there is none."""
+        """The order for each call, with its share of the token budget, or why there is none."""
         found = [self._order(tools, call) for call in calls]
         texts = self.parent.workspace.texts
-        for at, other, path in clashes([plan if isinstance(plan, Order) else None
-                                        for plan in found]):
+        for at, other, path in clashes([order if isinstance(order, Order) else None
+                                        for order in found]):
             found[at] = ToolError("WRITE_CONFLICT", texts("WRITE_CONFLICT", path=path,
                                                           other=other + 1))
         for at in range(self.limits.batch, len(found)):
@@ -129,7 +129,7 @@ class DelegateTool:
             return error
 
     def _begin(self, call: Call, order: Order, step: int) -> Child | ToolError:
-        """A child, recorded and ready to start; or why its trace has no place."""
+        """A child, recorded and ready to start; or the error if its trace cannot be written."""
         trace = child_trace(self.parent.folder, self.count + 1)
         try:
             make_private(self.parent.folder)
@@ -152,7 +152,7 @@ class DelegateTool:
                                   self.limits.depth - 1), self.parent.workspace.texts)
 
     def _report(self, plan: Child | ToolError, chars: int, step: int) -> Callable[[], str]:
-        """Wait for the child of a call; what then makes the result of that call."""
+        """Wait for the child of a call; returns the function that makes the result of the call."""
         if isinstance(plan, ToolError):
             return partial(_refuse, plan)
         assert plan.future is not None
@@ -162,7 +162,7 @@ class DelegateTool:
         return lambda: self._told(plan, ending, chars)
 
     def _end(self, child: Child, ending: Ending, step: int) -> Ending:
-        """The ending with its numbers, and its record."""
+        """Record the ending, and return it with its numbers."""
         child.ended = True
         if self.token_budget.limit is not None:
             with suppress(MiniAgentError, OSError):  # what cannot be counted counts as sent
@@ -173,7 +173,7 @@ class DelegateTool:
         return ending
 
     def _told(self, child: Child, ending: Ending, limit: int) -> str:
-        """What the parent's model is told; raises `ToolError` for all but a success."""
+        """What the parent's model is told; `ToolError` for any ending but a success."""
         texts = self.parent.workspace.texts
         report, _ = first_lines(ending.text, limit)
         cut = "" if len(report) == ending.chars else texts(

@@ -1,4 +1,4 @@
-"""Milestone 4: how a child can end. Every ending has one word, and none is silent.
+"""Milestone 4: how a child can end. Each ending has a status, and each is reported.
 
     finished     it gave a report
     gave_up      it said that the task cannot be done, and why
@@ -10,8 +10,8 @@
     timed_out    it was ended when its time was up
     killed       it was ended because its parent was interrupted
 
-A result comes from another process: whatever it says is checked. What this module
-leaves out: what the parent's model is told about it (`delegate.py`).
+A result comes from another process, so all of it is checked. What is left out: what the
+parent's model is told about it (`delegate.py`).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from .processes import ChildOutput
 
 STATUSES = ("finished", "gave_up", "step_limit", "token_limit", "overflow", "model_error",
             "crashed", "timed_out", "killed")
-CUT_OFF = ("crashed", "timed_out", "killed")  # its trace may have no end
-REPORT_CHARS = 20_000  # of a report are handed on; the child's trace has all of it
-DETAIL_CHARS = 300     # of what was wrong
+CUT_OFF = ("crashed", "timed_out", "killed")  # the trace of such a child may have no end
+REPORT_CHARS = 20_000  # characters of a report that are sent; the child's trace has all of it
+DETAIL_CHARS = 300     # characters of a detail
 _OF_REASON = {"final_answer": "finished", "step_limit": "step_limit", "overflow": "overflow",
               "token_limit": "token_limit", "interrupted": "killed", "trace_failed": "crashed"}
 _COUNT = {**COUNT, "maximum": MOST_TOKENS}
@@ -45,14 +45,14 @@ _SCHEMA = object_of(_FIELDS, tuple(_FIELDS))
 
 @dataclass(frozen=True)
 class Numbers:
-    """What a run took: model calls, the largest request, all requests; both in tokens."""
+    """What a run took: model calls, and the tokens of the largest and of all requests."""
 
     steps: int = 0
     peak_tokens: int = 0
     sent_tokens: int = 0
 
     def after(self, record: Record) -> Numbers:
-        """The numbers with what one more record says."""
+        """The numbers after one more record."""
         if record.get("event") != "model_call":
             return self
         payload = record["payload"]
@@ -70,7 +70,7 @@ def numbers_of(records: Iterable[Record]) -> Numbers:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a child ended; `text` is the first part of its report, of `chars` characters."""
+    """How a child ended. `text` is the first part of its report, which has `chars` characters."""
 
     status: str
     text: str = ""
@@ -80,7 +80,7 @@ class Ending:
 
 
 def ending_of(outcome: Outcome, numbers: Numbers, gave_up: str = "") -> Ending:
-    """The ending of a run in the child; `gave_up` is the reason that it gave."""
+    """The ending of a run, in the child; `gave_up` is the reason given to `give_up`."""
     status = _OF_REASON.get(outcome.reason, "model_error")
     detail = outcome.detail or ("" if status == "finished" else outcome.reason)
     if status == "finished" and gave_up:
@@ -97,7 +97,7 @@ def ending_line(ending: Ending) -> bytes:
 
 
 def ending_from(output: ChildOutput, seconds: float, texts: Texts) -> Ending:
-    """The ending that a parent makes of what a child gave out within `seconds`."""
+    """The ending, in the parent, for the output of a child that had `seconds` seconds."""
     if output.timed_out:
         return Ending("timed_out", detail=texts("child_no_result", seconds=f"{seconds:g}"))
     if output.flooded:
@@ -115,7 +115,7 @@ def ending_from(output: ChildOutput, seconds: float, texts: Texts) -> Ending:
 
 
 def _checked(value: dict[str, Any], texts: Texts) -> Ending:
-    """An ending whose fields are of the right kind; a success has to say something."""
+    """The ending with these fields, which fit the schema; a success needs a report."""
     numbers = Numbers(*(value.pop(key) for key in ("steps", "peak_tokens", "sent_tokens")))
     ending = Ending(**value, numbers=numbers)
     if ending.status == "finished" and not ending.text.strip():
@@ -125,7 +125,7 @@ def _checked(value: dict[str, Any], texts: Texts) -> Ending:
 
 
 def _silence(output: ChildOutput, texts: Texts) -> str:
-    """Why a child said nothing, as far as anyone can tell."""
+    """Why a child gave no result, as far as its status and standard error tell."""
     if output.status is None:
         how = texts("child_silent")
     elif output.status < 0:

@@ -1,9 +1,9 @@
-"""Milestone 4: what a child is given: a brief, tools, paths, a budget, and no history.
+"""Milestone 4: what a child is given: a brief, tools, paths and a budget, but no history.
 
-An order is made from the arguments of `delegate` and checked against what the parent
-itself has: no tool that it lacks, no path that it may not write, no more budget than it
-can give. What a child has not been given does not exist for it; nothing is forbidden by
-words alone. What this module leaves out: running it (`delegate.py`).
+An order is made from the arguments of `delegate` and checked against what the parent itself
+has: no tool that it lacks, no path that it may not write, no more budget than it can give. A
+child has only the tools that it was given; it is not merely told to leave others alone. What
+is left out: running the child (`delegate.py`).
 """
 
 from __future__ import annotations
@@ -26,12 +26,11 @@ NAME = "delegate"
 
 @dataclass(frozen=True)
 class ChildLimits:
-    """What children may take. `depth`: generations below this agent; `at_once`: children
-    that run at the same time; `batch`: in one reply. `steps`, `tokens` (of all requests
-    together) and `seconds` are the most that one child can be given, and what it gets
-    where its budget says nothing; its own children draw on the same tokens. `report_chars`
-    of one report enter the parent's window, and `batch_chars` of all reports of a reply
-    together."""
+    """What children may take. `depth`: generations of children below this agent; `at_once`:
+    children that run at the same time; `batch`: children of one reply. `steps`, `tokens` (of
+    all requests together) and `seconds` are the most that one child can be given, and also what
+    it gets by default; its own children use the same tokens. At most `report_chars` characters
+    of a report enter the parent's window, and `batch_chars` of all reports of a reply."""
 
     depth: int = 1
     at_once: int = 4
@@ -43,12 +42,12 @@ class ChildLimits:
     batch_chars: int = 16_000
 
     def within(self, steps: int, tokens: int) -> ChildLimits:
-        """The same for the children of a child with these limits: none of them gets more."""
+        """These limits for the children of a child, none of which gets more than the child."""
         return replace(self, steps=min(self.steps, steps), tokens=min(self.tokens, tokens))
 
     def chars(self, children: int, window: int | None) -> int:
-        """Characters of each report when `children` report together: at most a quarter of the
-        window in all, at one token per character."""
+        """The characters of each report if `children` report together: in all at most a quarter of
+        the window, if a character were a token."""
         room = self.batch_chars if window is None else min(self.batch_chars, window // 4)
         return max(1, min(self.report_chars, room // max(1, children)))
 
@@ -66,7 +65,7 @@ class Order:
     seconds: float
 
     def brief(self, texts: Texts) -> str:
-        """The user message of the child: everything it is told."""
+        """The user message of the child, which is everything that it is told."""
         parts = [self.task]
         if self.context:
             parts.append(texts("child_context", context=self.context))

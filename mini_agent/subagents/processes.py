@@ -1,10 +1,10 @@
 """Milestone 4: a child process that can neither hang nor flood nor outlive its parent.
 
-One line goes in, one line comes out. The pipe of the line that goes in stays open as
-long as the parent lives; when the kernel closes it, whatever the parent died of, the
-child ends all that it has started and leaves. A child leads a session of its own and
-its commands stay in it, so that they are found even when the child itself is dead.
-What this module leaves out: what the lines say (`orders.py`, `endings.py`).
+The child is sent one line and answers with one line. Its standard input stays open as long as
+the parent lives; when the kernel closes it, however the parent died, the child ends all that
+it has started and exits. A child leads a session of its own and its commands stay in that
+session, so they are found even when the child itself is dead. What is left out: the content
+of the lines (`starting.py`, `endings.py`).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from dataclasses import dataclass
 from ..hostile import clean_output
 from ..tools.process import CHUNK, KILL, LAST_WORDS, Capture
 
-LINE_BYTES = 1_000_000  # an answer with more is a flood, and the child is ended
-ERROR_CHARS = 2_000     # of standard error that are kept, for the last line of them
-EXIT_SECONDS = 1.0      # to leave, for a child that has closed its output
-ROUNDS = 100            # of looking for processes that appear while others are ended
+LINE_BYTES = 1_000_000  # of an answer; a child that writes more is ended
+ERROR_CHARS = 2_000     # of standard error that are kept, to report its last line
+EXIT_SECONDS = 1.0      # that a child has to exit after it has closed its output
+ROUNDS = 100            # of looking for new processes while others are killed
 LEFT = 70               # exit status of a child whose parent is gone
 
 
 @dataclass(frozen=True)
 class ChildOutput:
-    """What came of a child: the line that it said, b"" if it said none; its exit status,
-    None where it closed its output and went on; the last line of its standard error."""
+    """The output of a child: the line that it wrote, b"" if none; its exit status, None if it
+    closed its output but did not exit; the last line of its standard error."""
 
     line: bytes = b""
     status: int | None = None
@@ -39,7 +39,7 @@ class ChildOutput:
 
 
 class ChildProcess:
-    """One child, held by one thread; `end` may be called from any."""
+    """One child. One thread starts it and waits for it; any thread may call `end`."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._command, self._environment = command, environment
@@ -47,10 +47,10 @@ class ChildProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._over = False
         self._answer = bytearray()
-        self._stays = False  # it has closed its output without a word, and does not leave
+        self._stays = False  # whether it closed its output without an answer and did not exit
 
     def converse(self, request: bytes, seconds: float) -> ChildOutput:
-        """Say the line `request`, wait `seconds` for the answer, and end the child.
+        """Send the line `request`, wait `seconds` for the answer, and end the child.
 
         Raises OSError where it cannot be started.
         """
@@ -64,7 +64,7 @@ class ChildProcess:
         try:
             talk.start()
             drain.start()
-            process.wait(seconds)  # until it leaves, or has answered and was ended for that
+            process.wait(seconds)  # until it exits, or is ended because it has answered
         except subprocess.TimeoutExpired:
             timed_out = True
         finally:
@@ -74,17 +74,17 @@ class ChildProcess:
         return self._output(process.returncode, timed_out, errors)
 
     def _output(self, status: int, timed_out: bool, errors: Capture) -> ChildOutput:
-        """What came of it; an answer that is whole counts, whatever happened after it."""
+        """The output; a complete answer counts, whatever happened after it."""
         line, newline, _ = bytes(self._answer).partition(b"\n")
         said = errors.finished(None)
         last_words = (said.head + said.tail).strip().rpartition("\n")[2]
         if newline:
             return ChildOutput(line, status, last_words)
         return ChildOutput(status=None if self._stays else status, last_words=last_words,
-                     timed_out=timed_out, flooded=len(self._answer) > LINE_BYTES)
+                           timed_out=timed_out, flooded=len(self._answer) > LINE_BYTES)
 
     def end(self) -> None:
-        """End the child and all that it has started; one that has not begun never does."""
+        """End the child and all that it has started; if it was not started, it never will be."""
         with self._lock:
             self._over = True
             if self._process is not None:
@@ -100,7 +100,7 @@ class ChildProcess:
             return self._process
 
     def _talk(self, process: subprocess.Popen[bytes], request: bytes) -> None:
-        """Say the request, hear the answer, and end the child, which has no more to say."""
+        """Send the request, read the answer, and end the child."""
         assert process.stdin is not None and process.stdout is not None
         with suppress(BrokenPipeError):  # it has left already, and its status says why
             process.stdin.write(request + b"\n")
@@ -115,7 +115,7 @@ class ChildProcess:
         self.end()
 
     def _leave_nothing(self, process: subprocess.Popen[bytes]) -> None:
-        """The child is ended and reaped, and its lifeline closed."""
+        """End and reap the child, and close its standard input."""
         self.end()
         with self._lock:
             process.wait()
@@ -126,7 +126,7 @@ class ChildProcess:
 
 
 def _leaves(process: subprocess.Popen[bytes]) -> bool:
-    """Whether a child that has closed its output is leaving."""
+    """Whether a child that has closed its output exits."""
     try:
         process.wait(EXIT_SECONDS)
     except subprocess.TimeoutExpired:
@@ -179,14 +179,14 @@ def _processes() -> list[int]:
 
 
 def leave_with_parent(descriptor: int) -> None:
-    """From now on the end of this pipe is the end of this process, and of its commands."""
+    """From now on, end this process and its commands when this pipe is closed."""
     threading.Thread(target=_watch, args=(descriptor,), daemon=True).start()
 
 
 def _watch(descriptor: int) -> None:
     with suppress(OSError):
         while os.read(descriptor, CHUNK):
-            continue  # nothing more is said to a child
+            continue  # nothing is sent after the request
     own = os.getpid()
     if hasattr(os, "getsid") and os.getsid(0) == own:
         end_session(own, {own})

@@ -1,6 +1,6 @@
-"""Milestone 4: what a child is started with: what its parent hands on, one line of request,
-a process. Nothing of that is a part of the parent's history. What this module leaves out:
-when children start, and what becomes of them (`delegate.py`).
+"""Milestone 4: what a child is started with: the settings and pins of its parent, a request of
+one line, a process. The parent's history is not part of it. What is left out: when children
+start, and how they are waited for (`delegate.py`).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _MARK = re.compile(r"</?pin\b[^>]*>")  # around the text that is pinned, not par
 
 @dataclass(frozen=True)
 class Parent:
-    """What children have of their parent: where and in what language they work, the
-    `folder` of its run and how that began (`start`: its policy and window), what it can
-    give (`tools`, `may_write`), its pins, and their model by the id of their call."""
+    """What children get from their parent: the workspace (with its language), the `folder` of the
+    parent's run and its `start` (policy and window), the tools and paths that it can give
+    (`tools`, `may_write`), its pins, and their model by the id of their call."""
 
     workspace: Workspace
     folder: Path
@@ -65,7 +65,7 @@ class Child:
     ended: bool = False
 
     def run(self) -> Ending:
-        """Let it work to its end; in a thread of its own."""
+        """Run the child to its end; called in a thread of its own."""
         try:
             output = self.process.converse(self.request, self.order.seconds)
         except (OSError, RuntimeError) as error:  # no processes or threads left
@@ -79,7 +79,7 @@ def this_program() -> list[str]:
 
 
 def child_environment(inherited: Mapping[str, str]) -> dict[str, str]:
-    """The parent's variables, with this package where the child's interpreter looks first."""
+    """The parent's variables, with this package first on the child's PYTHONPATH."""
     root = str(Path(__file__).resolve().parent.parent.parent)
     rest = [inherited["PYTHONPATH"]] if inherited.get("PYTHONPATH") else []
     return {**inherited, "PYTHONPATH": os.pathsep.join([root, *rest])}
@@ -87,7 +87,7 @@ def child_environment(inherited: Mapping[str, str]) -> dict[str, str]:
 
 def request_line(parent: Parent, number: int, call: Call, order: Order, trace: Path,
                  depth: int) -> bytes:
-    """The one line that a child is told; `child.SCHEMA` has its fields."""
+    """The one line that a child is sent; `child.SCHEMA` has its fields."""
     texts = parent.workspace.texts
     request = {
         "name": f"{parent.start['task']}/{number}", "language": texts.language,

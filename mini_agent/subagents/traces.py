@@ -1,9 +1,8 @@
-"""Milestone 4: the way from a parent's trace into those of its children.
+"""Milestone 4: finds the traces of children from the trace of their parent.
 
-A child's trace lies in the folder of its parent's run and is called by its number:
-`m4-trace.d/children/2.jsonl`. People write it `m4-trace.jsonl#2`, and `#2#1` for a child
-of that child. The model has `read_child`. What is left out: reading a trace
-(`trace.py`), and what the lab does with it.
+A child's trace is in the folder of its parent's run and named by its number:
+`m4-trace.d/children/2.jsonl`. Users write `m4-trace.jsonl#2`, and `#2#1` for a child of that
+child; the model has the tool `read_child`. What is left out: reading a trace (`trace.py`).
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ def child_trace(folder: Path, number: int) -> Path:
 
 
 def is_log(trace: Path) -> bool:
-    """Whether a child has left its trace there: a command of it may have put a link in its
-    place, or a pipe that would be waited for, for ever."""
+    """Whether this is the trace of a child, and not a link or a pipe that one of its commands has
+    put in its place."""
     return trace.is_file() and not trace.is_symlink()
 
 
 def with_counts(ending: Ending, folder: Path, number: int) -> Ending:
-    """The ending with its numbers: what a child could not say, its trace may."""
+    """The ending with its numbers, taken from the child's trace if it did not report them."""
     trace = child_trace(folder, number)
     if not ending.numbers.steps and is_log(trace):
         with suppress(MiniAgentError):
@@ -45,7 +44,7 @@ def with_counts(ending: Ending, folder: Path, number: int) -> Ending:
 
 
 def sent_by_family(trace: Path) -> int:
-    """The tokens of all requests of a child and of all below it, as their traces tell.
+    """The tokens of all requests of a child and of all below it, by their traces.
 
     Raises OSError or `MiniAgentError` where one cannot be read.
     """
@@ -61,9 +60,9 @@ def record_end(tracer: Tracer, step: int, call_id: str, number: int, ending: End
 
 
 def children_of(trace: Path) -> list[tuple[int, Path]]:
-    """(number, trace) of each child that a trace tells of and that has left one, in order.
+    """(number, trace) of each child that was started in a trace and has a trace, in order.
 
-    Lines that cannot be read are left to whoever checks the trace. Raises OSError.
+    Lines that cannot be read are skipped. Raises OSError.
     """
     begun = (payload.get("child") for _, payload in events_in(read_file(trace), "subagent_start"))
     numbers = {number for number in begun if isinstance(number, int)}
@@ -74,7 +73,7 @@ def children_of(trace: Path) -> list[tuple[int, Path]]:
 def events_in(raw: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """(number of its line, payload) of each event of this name in the bytes of a trace.
 
-    Lines that cannot be read are passed over, and other lines need not be parsed.
+    Only lines that contain the name are parsed; those that cannot be are skipped.
     """
     mark = f'"{name}"'.encode()
     for number, text in enumerate(raw.split(b"\n"), 1):
@@ -86,9 +85,9 @@ def events_in(raw: bytes, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def family_of(trace: Path) -> Iterator[tuple[str, Path]]:
-    """("", the trace itself), then ("#1", that of its first child) and so on, downwards.
+    """("", the trace itself), ("#1", the trace of its first child), ("#1#1", ...) and so on.
 
-    Each file comes once, though links in a stranger's folder lead round in a circle.
+    Each file comes once, even if links in a stranger's folder lead round in a circle.
     """
     seen: set[str] = set()
 
@@ -104,7 +103,7 @@ def family_of(trace: Path) -> Iterator[tuple[str, Path]]:
 
 
 def find_trace(text: str) -> Path:
-    """The file that is meant: as it stands, or for `#N` at its end the trace of child N.
+    """The file of this name or, if the name ends in `#N`, the trace of child N.
 
     Raises `UsageError` where there is no such child.
     """

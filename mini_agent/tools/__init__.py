@@ -1,4 +1,4 @@
-"""Milestone 2: the tools of a coding agent, and what keeps their failures harmless."""
+"""Milestone 2: the tools of a coding agent, whose failures are results and end no run."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ READERS = ("list_files", "read_file", "search_text", "skill")  # those that chan
 
 def standard_tools(workspace: Workspace, *, names: Sequence[str] = NAMES,
                    allow_shell: bool = False, own_session: bool = True) -> list[Tool]:
-    """The tools with these `names`, in the order in which a model is told of them; `skill`
-    only where the workspace has skills. The other settings are those of `RunCommand`."""
+    """The tools with these `names`, in the order in which they are declared to the model; `skill`
+    only if the workspace has skills. The other settings are those of `RunCommand`."""
     skill = Skill(workspace)
     tools: tuple[Tool, ...] = (
         ListFiles(workspace), ReadFile(workspace), SearchText(workspace), WriteFile(workspace),

@@ -1,9 +1,9 @@
-"""Milestone 2: what a tool is, and what comes back from it.
+"""Milestone 2: what a tool is, and how its calls become results.
 
-A tool is a name, a description, a JSON schema of its arguments and a call that
-returns text or raises `ToolError`. The registry turns either into the one result
-message of a call; nothing that a tool does can end the run. What this module
-leaves out: the tools themselves (`files.py`, `search.py`, `shell.py`).
+A tool has a name, a description and a JSON schema of its arguments; calling it returns text
+or raises `ToolError`. The registry turns either into the one result message of a call, so
+that no tool can end the run. What is left out: the tools themselves (`files.py`, `search.py`,
+`shell.py`).
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from ..texts import Texts
 from .schema import json_type, schema_faults, with_numbers, without_nulls
 
 Answer = Callable[[Message], None]  # is called with the one result of a call
-MESSAGE_LIMIT = 2_000  # characters of an error's message; the tool itself bounds the details
+MESSAGE_LIMIT = 2_000  # characters of an error's message; its details are bounded by the tool
 
 
 class Tool(Protocol):
-    """One thing the model can do. Calling it returns the text of the result."""
+    """One thing that the model can do. Calling it returns the text of the result."""
 
     @property
     def name(self) -> str:
-        """What the model calls it by."""
+        """The name by which the model calls it."""
 
     @property
     def description(self) -> str:
-        """What the model reads about it."""
+        """What the model is told about it."""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -56,7 +56,8 @@ class SideBySide(Tool, Protocol):
     """A tool whose calls run side by side where a reply has several (milestone 4)."""
 
     def together(self, tools: ToolBox, calls: Sequence[Call], step: int, answer: Answer) -> None:
-        """Give `answer` the one result of each call, in order. If it raises, nothing runs on."""
+        """Give `answer` the one result of each call, in order. Nothing is left running, even if
+        this raises."""
 
 
 class Tools(Protocol):
@@ -66,7 +67,7 @@ class Tools(Protocol):
         """What the model is told about each tool."""
 
     def batches(self, calls: Sequence[Call]) -> Iterator[list[Call]]:
-        """The calls of a reply in order, cut into what is run together."""
+        """The calls of a reply, in order, in lists of those that are run together."""
 
     def run_batch(self, batch: Sequence[Call], step: int, answer: Answer) -> None:
         """Give `answer` the one result of each call of a batch, in order."""
@@ -114,8 +115,8 @@ class ToolBox:
         return self.result_of(call, lambda: self._called(call))
 
     def batches(self, calls: Sequence[Call]) -> Iterator[list[Call]]:
-        """The calls of a reply in order: each alone, or with its neighbours if they run side
-        by side."""
+        """The calls of a reply in order: each alone, or with its neighbours of the same tool if
+        that tool runs its calls side by side."""
         for name, batch in groupby(calls, key=lambda call: call["name"]):
             if isinstance(self._tools.get(name), SideBySide):
                 yield list(batch)
@@ -198,7 +199,7 @@ def _json_fault(raw: str, texts: Texts) -> str:
 
 
 def _described(error: BaseException) -> str:
-    """Class and words of an exception, even of one whose `str` raises."""
+    """Class and message of an exception, even of one whose `str` raises."""
     try:
         words = str(error)
     except Exception:  # the class alone then says what happened

@@ -1,7 +1,7 @@
-"""Milestone 2: replacing one place in a text, and saying what was there instead.
+"""Milestone 2: finds and replaces one place in a text, and makes the diff.
 
-Everything works on the file's own text, line endings and all: what an edit does
-not name keeps its bytes. What this module leaves out: files (`files.py`).
+Everything works on the file's own text with its own line endings, so that all bytes outside
+the replaced place stay. What is left out: files (`files.py`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from ..hostile import one_line
 from .output import LINE_LIMIT, lines_of
 
 CONTEXT = 3          # unchanged lines around a change in a diff
-MAX_PLACES = 100     # further places of a text that stands very often are not looked for
-CLOSEST = 3          # lines that are named where the text itself is not there
+MAX_PLACES = 100     # of more places of the same text than this only the first are found
+CLOSEST = 3          # similar lines that are named if the text itself is not there
 MAX_COMPARED = 2_000  # lines among which a similar one is looked for
-_NEWLINE = "(?:\r\n|(?<!\r)\n|\r(?!\n))"  # as a file may have it: once, not its half
+_NEWLINE = "(?:\r\n|(?<!\r)\n|\r(?!\n))"  # any line ending, but never half of a "\r\n"
 _HUNK = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 
 
@@ -37,7 +37,7 @@ def occurrences(text: str, old: str) -> list[tuple[int, int]]:
 
 
 def replaced(text: str, place: tuple[int, int], new: str) -> str:
-    """`text` with `new` at `place`, in the line endings that the file has there."""
+    """`text` with `new` at `place`, with the line ending most used there."""
     start, end = place
     sample = text[start:end] if "\n" in text[start:end] else text
     crlf = sample.count("\r\n")
@@ -53,9 +53,9 @@ def line_number(text: str, offset: int) -> int:
 
 
 def closest(text: str, old: str) -> Iterator[tuple[int, str]]:
-    """(number, line) of the lines most like the first line of `old` that has text.
+    """(number, line) of the lines most like the first line of `old` that is not blank.
 
-    Equal but for white space comes first, the usual mistake; then similar ones.
+    These are lines that differ only in white space, the usual mistake; or else similar ones.
     """
     text = as_seen(text)
     wanted = next((line.strip() for line in _unix(old).split("\n") if line.strip()), "")
@@ -114,7 +114,7 @@ def _common_prefix(one: str, other: str) -> int:
 
 
 def _moved(match: re.Match[str], lines: int) -> str:
-    """A hunk's header whose numbers count from the start of the file."""
+    """The header of a hunk with its line numbers moved by `lines`."""
     old, new = int(match[1]) + lines, int(match[3]) + lines
     return f"@@ -{old}{match[2] or ''} +{new}{match[4] or ''} @@"
 
@@ -131,5 +131,5 @@ def as_seen(text: str) -> str:
 
 
 def _unix(text: str) -> str:
-    """A model's own text: a "\\r" alone is meant as it stands."""
+    """A text from the model with "\\n" for "\\r\\n"; a "\\r" alone is kept."""
     return text.replace("\r\n", "\n")

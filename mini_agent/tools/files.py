@@ -1,8 +1,7 @@
 """Milestone 2: listing, reading, writing and editing files.
 
-Each tool bounds what it returns; where something was cut, the first line says how
-much is shown and how to get the rest. What this module leaves out: which paths
-are allowed (`workspace.py`).
+Each tool bounds what it returns; if something was cut, the first line says how much is shown
+and how to get the rest. What is left out: which paths are allowed (`workspace.py`).
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from .pieces import Passage, passage, refuse_binary, text_pieces
 from .schema import object_of
 from .workspace import MAX_FILES, Workspace
 
-MAX_NAMES = 10  # how many of those left out a first line names
+MAX_NAMES = 10  # how many left-out files and folders the first line names
 
 
 def paged(lines: Iterable[str], start: int, limit: int, texts: Texts,
           head: Callable[[int], str]) -> str:
-    """`head(total)` and as many lines as fit; the head then says which, and what comes next.
+    """`head(total)`, then as many lines as fit; the head also says which, and what comes next.
 
     BAD_RANGE where `start` is after the last line.
     """
@@ -45,7 +44,7 @@ def paged(lines: Iterable[str], start: int, limit: int, texts: Texts,
 
 
 def left_out_note(names: Sequence[str], stopped: bool, texts: Texts) -> str:
-    """What a listing or a search did not enter, for its first line."""
+    """The note in the first line of a listing or search about what it left out."""
     note = ""
     if names:
         more = ", ..." if len(names) > MAX_NAMES else ""
@@ -121,7 +120,7 @@ class ReadFile:
         return found.text if whole else self._part(found, start_line, start_char)
 
     def _part(self, found: Passage, line: int, char: int) -> str:
-        """The first part of a text that is over the limit, under a line that says so."""
+        """The first part of a text that is over the limit, after a line that says so."""
         texts = self.workspace.texts
         shown, _ = first_lines(found.text, self.limit - HEADER_ROOM)
         if shown.endswith("\n"):

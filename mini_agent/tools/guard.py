@@ -1,10 +1,10 @@
-"""Milestone 2: paths that may not be written, whoever tries.
+"""Milestone 2: paths that no tool may write.
 
-A pin may carry `protect: GLOB`. A tool that writes a file is refused with
-PROTECTED_PATH; what a command does cannot be held back here, so its result says
-what it changed. A sub-agent (milestone 4) may write what it was given and nothing
-else: WRITE_NOT_GIVEN. `*` crosses folders, a folder stands for all that is in it, and a
-glob without a slash holds in every folder: in doubt a path is protected.
+A pin may have `protect: GLOB`. A tool that would write such a file is refused with
+PROTECTED_PATH. What a command writes cannot be prevented here, so its result says which
+protected files it changed. A sub-agent (milestone 4) may write the paths that it was given and
+no others: WRITE_NOT_GIVEN. `*` also matches slashes, a folder stands for all that is in it, and
+a glob without a slash applies in every folder: in doubt a path is protected.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _WILD = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True)
 class Guard:
-    """The `permit` of a tool box: it asks for the globs anew each time. `given` are the
-    paths that may be written, None for all. `own` are the paths of the session's records: no
-    agent writes its own."""
+    """The `permit` of a tool box. `globs` is called for each check, since pins may be added.
+    `given` are the paths that may be written, None for all. `own` are the paths of the session's
+    own trace and folder, which no agent may write."""
 
     globs: Callable[[], Sequence[str]]
     workspace: Workspace
@@ -60,15 +60,15 @@ class Guard:
                 "WRITE_NOT_GIVEN", path=one_line(path)))
 
     def is_given(self, path: str) -> bool:
-        """Whether a path from the root was given to be written, or need not be."""
+        """Whether a path from the root may be written: it was given, or all are."""
         return self.given is None or any(covers(own, path) for own in self.given)
 
     def watched(self, tool: Tool) -> Tool:
-        """The same tool; its result also says what it changed of what is protected."""
+        """The same tool, but its result also says which protected files it changed."""
         return WatchedTool(tool, self)
 
     def snapshot(self) -> dict[str, str]:
-        """A mark of the state of each file that is protected or not given, by its path."""
+        """By path, a mark of the state of each file that is protected or was not given."""
         marks = {} if self.given is None else {
             path: self._stamp(path) for path, _ in self.workspace.tree(".").files
             if not self.is_given(path)}
@@ -77,7 +77,7 @@ class Guard:
 
     def reporting(self, before: dict[str, str], work: Callable[[], str],
                   key: str = "protected_changed") -> str:
-        """What `work` returns or raises, with what has changed since the snapshot `before`."""
+        """What `work` returns or raises, after a note of what has changed since `before`."""
         try:
             result = work()
         except ToolError as error:
@@ -111,7 +111,7 @@ class Guard:
                 yield from (path for path in files if protects(glob, path))
 
     def _stamp(self, path: str) -> str:
-        """Size and time of a file: enough to see a change where all of a project is watched."""
+        """Size and time of a file, which are enough to see a change and quick for many files."""
         try:
             status = (self.workspace.root / path).stat()
         except OSError as error:  # gone in between
@@ -127,7 +127,7 @@ class Guard:
 
 @dataclass(frozen=True)
 class WatchedTool:
-    """A tool whose writes cannot be known beforehand: its result says what it changed."""
+    """A tool whose writes cannot be known beforehand, so its result says what it changed."""
 
     tool: Tool
     guard: Guard
@@ -158,13 +158,13 @@ class WatchedTool:
 
 
 def covers(given: str, path: str) -> bool:
-    """Whether a path that was given is `path`, or a folder above it."""
+    """Whether `given` is `path`, or a folder above it."""
     return PurePosixPath(os.path.normcase(path)).is_relative_to(os.path.normcase(given))
 
 
 def own_paths(folder: Path | None, root: Path) -> list[str]:
-    """The paths of the run's own `folder` and trace, and of those of its parents if it is a
-    sub-agent's; from the root, and only what lies below it."""
+    """The paths of a run's own `folder` and trace, and for a sub-agent those of its parents too.
+    They are relative to the root; what lies outside it is left out."""
     found: list[Path] = []
     here = None if folder is None else Path(real_path(folder))
     while here is not None and here.suffix == ".d":
@@ -175,9 +175,9 @@ def own_paths(folder: Path | None, root: Path) -> list[str]:
 
 
 def protects(glob: str, path: str) -> bool:
-    """Whether `glob` covers a path from the root, in `/` and without `.` or `..`.
+    """Whether `glob` covers a path relative to the root, with `/` and without `.` or `..`.
 
-    Letters that some systems take for the same are the same here.
+    Letters that some file systems take for the same are the same here.
     """
     glob, path = folded(_plain(glob)), folded(path)
     own = (glob, glob.replace("/**/", "/")) if "/" in glob else (glob, f"*/{glob}")
@@ -186,7 +186,7 @@ def protects(glob: str, path: str) -> bool:
 
 
 def folded(path: str) -> str:
-    """A path as file systems see it that ignore case and the composition of letters."""
+    """A path without the differences that some file systems ignore: case, composed letters."""
     return normalize("NFC", path).casefold()
 
 

@@ -1,8 +1,8 @@
-"""Milestone 2: what a tool returns is cleaned first, then measured, then bounded.
+"""Milestone 2: bounds for what a tool returns, in characters, lines and pages.
 
-Here it is bounded: by characters, by lines, by pages. What this module leaves out: the
-cleaning (`clean_output` in `hostile.py`), and how a command's output is bounded while it
-is still being read (`process.py`).
+Text is always cleaned first, then measured, then bounded. What is left out: the cleaning
+(`clean_output` in `hostile.py`), and how the output of a command is bounded while it is still
+being read (`process.py`).
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 LIMIT = 50_000       # characters that one result may have
-LIST_LIMIT = 20_000  # of a listing or of hits, where to ask for less is cheaper than to read on
+LIST_LIMIT = 20_000  # of a listing or of hits, which a narrower question makes shorter
 HEADER_ROOM = 1_000  # of these, kept free for the line that says what was cut
 LINE_LIMIT = 500     # characters of one line in a listing or among hits
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines with their newline. Only "\\n" ends one, as in every editor's count."""
+    """The lines with their newlines. Only "\\n" ends a line, as editors count lines."""
     parts = text.split("\n")
     return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
@@ -27,8 +27,8 @@ def line_count(text: str) -> int:
 
 
 def page(lines: Iterable[str], start: int, limit: int) -> tuple[list[str], int]:
-    """(the lines from number `start`, from 1, that fit in `limit` characters, how many
-    lines there are in all). One is always given; the others are only counted."""
+    """(the lines from number `start` on, from 1, that fit in `limit` characters; the number of
+    all lines). At least one line is given, however long; lines that do not fit are counted."""
     shown: list[str] = []
     size = total = 0
     for total, line in enumerate(lines, 1):

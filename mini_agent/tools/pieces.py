@@ -1,8 +1,8 @@
-"""Milestone 2: a text file in pieces, so that of a large one only a piece is in memory.
+"""Milestone 2: reads a text file in pieces, so that only a piece of a large file is in memory.
 
-A piece is some whole lines: what is cleaned, counted or searched line by line needs no
-more than that. What this module leaves out: a line of 50 MB, which is a piece by itself, and
-what is shown of all this (`files.py`, `search.py`).
+A piece consists of whole lines, so it can be cleaned, counted or searched line by line. A very
+long line is a piece by itself. What is left out: what is shown of the file (`files.py`,
+`search.py`).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from ..hostile import clean_output
 from .output import line_count, lines_of
 from .workspace import MAX_BYTES, Workspace
 
-PIECE = 1 << 16  # characters, and what is left of the last line
-START = 8_192    # characters by which text is told from something else
-CHUNK = 1 << 20  # bytes
+PIECE = 1 << 16  # characters of a piece, plus the rest of its last line
+START = 8_192    # characters that are checked for being text
+CHUNK = 1 << 20  # bytes that are searched for a NUL at once
 
 
 def text_pieces(workspace: Workspace, path: str) -> Iterator[str]:
     """The text of a file as the model sees it: UTF-8, lines ending in "\\n", cleaned.
 
-    BINARY_FILE before the first piece; a few bad bytes become U+FFFD. FILE_TOO_LARGE for a
-    file that grows to that while it is read. Else raises as `Workspace.opened` does.
+    A few bad bytes become U+FFFD. Raises BINARY_FILE before the first piece, FILE_TOO_LARGE for a
+    file that grows too large while it is read, and what `Workspace.opened` raises.
     """
     with workspace.opened(path) as file:
         refuse_binary(workspace, path, file)
@@ -37,7 +37,7 @@ def text_pieces(workspace: Workspace, path: str) -> Iterator[str]:
 
 
 def refuse_binary(workspace: Workspace, path: str, file: BinaryIO) -> None:
-    """BINARY_FILE where a tenth of its start is not UTF-8 or it has a NUL."""
+    """Raise BINARY_FILE if over a tenth of the start of a file is not UTF-8, or it has a NUL."""
     start = file.read(4 * START + 6).decode("utf-8-sig", "replace")[:START]
     file.seek(0)
     chunks = islice(iter(lambda: file.read(CHUNK), b""), MAX_BYTES // CHUNK + 1)
@@ -47,8 +47,8 @@ def refuse_binary(workspace: Workspace, path: str, file: BinaryIO) -> None:
 
 
 class Passage(NamedTuple):
-    """A part of a text, and what there is in all: lines and characters of the whole text,
-    and the `width` of the part's first line in characters."""
+    """A part of a text; the number of lines and characters of the whole text; and the `width` of
+    the part's first line in characters."""
 
     text: str
     lines: int

@@ -1,8 +1,8 @@
-"""Milestone 2: running a program so that it cannot hang, flood or outlive its call.
+"""Milestone 2: runs a program so that it cannot hang, flood the memory or outlive its call.
 
-Its own process group, ended whole; no standard input; a time limit that holds even
-when a grandchild keeps the pipe open; output bounded while it is being read. What
-this module leaves out: which commands may run at all (`shell.py`).
+The program gets a process group of its own, which is killed as a whole, and no standard
+input. The time limit holds even if a grandchild keeps the pipe open, and the output is bounded
+while it is being read. What is left out: which commands may run at all (`shell.py`).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from typing import Any
 
 from ..data_uris import MARK
 
-CHUNK = 65_536       # bytes, or characters of a line without end, handled at once
-HELD = 4_000_000     # characters of such a line that holds data, which is measured whole
+CHUNK = 65_536       # bytes that are read, or characters of an endless line kept, at once
+HELD = 4_000_000     # the same for a line with a data URI, which has to be measured whole
 GRACE = 0.2          # seconds for a background process to end by itself, or after SIGTERM
 LAST_WORDS = 0.5     # seconds to read what is still in the pipe after everything was killed
-KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the second
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only SIGTERM
 
 
 @dataclass(frozen=True)
 class ProgramResult:
-    """How a program ended: its exit status (None: the time limit), its output's head
-    and tail, and how many characters between them were left out."""
+    """How a program ended: its exit status (None: the time limit was over), head and tail of its
+    output, and how many characters between them were left out."""
 
     status: int | None
     head: str
@@ -40,8 +40,8 @@ class ProgramResult:
 class Capture:
     """The output while it is being read: cleaned line by line, at most `limit` kept.
 
-    `clean` is given whole lines only, so that a line drawn over itself is measured
-    as what it shows in the end.
+    `clean` is given whole lines only, so that a line that overwrites itself (a progress bar) is
+    measured by what it shows in the end.
     """
 
     def __init__(self, limit: int, clean: Callable[[str], str]) -> None:
@@ -73,7 +73,7 @@ class Capture:
         self._tail = (self._tail + text[room:])[-self._half:]
 
     def finished(self, status: int | None) -> ProgramResult:
-        """What was kept, once nothing more comes."""
+        """The result, once nothing more comes."""
         self.add(b"", last=True)
         with self._lock:
             left_out = self._total - len(self._head) - len(self._tail)
@@ -81,22 +81,22 @@ class Capture:
 
 
 def _drawn_last(line: str) -> str:
-    """What stands after the last carriage return of a line that goes on; one at its end may
-    be half of a line break."""
+    """What an unfinished line shows: the text after its last carriage return. One at the very end
+    may be half of a line break and does not count."""
     return line[line.rfind("\r", 0, -1) + 1:]
 
 
 class Program:
     """A program that a thread starts and reads.
 
-    An interrupt only ever reaches the main thread. So none can fall between the
-    start of the program and our knowing that there is something to end.
+    Interrupts reach only the main thread, so none can come between the start of the program
+    and the moment when its process is known and can be ended.
     """
 
     def __init__(self, capture: Capture, own_session: bool) -> None:
         self.process: subprocess.Popen[bytes] | None = None
         self.error: Exception | None = None
-        self.started = threading.Event()  # or has failed to
+        self.started = threading.Event()  # set also if it could not be started
         self.stop = threading.Event()
         self._capture = capture
         self._apart: dict[str, Any] = (
@@ -157,11 +157,11 @@ class Program:
 def run_program(command: str | Sequence[str], *, folder: Path, environment: Mapping[str, str],
                 timeout: float, limit: int, clean: Callable[[str], str],
                 own_session: bool = True) -> ProgramResult:
-    """Run words as a program, a string in a shell. Raises OSError if it cannot start.
+    """Run a list of words as a program, or a string in a shell. OSError if it cannot start.
 
-    `timeout` is in seconds. What the program leaves running is ended with it. An interrupt ends
-    it too, and passes through. With a session of its own it is apart from the terminal; in a
-    sub-agent, which is ended with all of its session, it only has a process group.
+    `timeout` is in seconds. Processes that the program leaves running are killed. An interrupt
+    ends it and is passed on. With `own_session` it is detached from the terminal; in a sub-agent,
+    whose whole session is killed in the end, it has only a process group of its own.
     """
     capture = Capture(limit, clean)
     child = Program(capture, own_session)
@@ -181,13 +181,13 @@ def run_program(command: str | Sequence[str], *, folder: Path, environment: Mapp
 
 
 def _end(child: Program, reader: threading.Thread) -> None:
-    """End what is left of the process group, and read its output to the end.
+    """Kill what is left of the process group, and read its output to the end.
 
-    A program that left the group (a daemon) may live on; it only loses its pipe.
+    A program that left the group (a daemon) may live on; only its pipe is closed.
     """
     try:
         child.started.wait(LAST_WORDS)
-        if reader.is_alive():  # the end of the pipe is the end of all who could write to it
+        if reader.is_alive():  # some process can still write to the pipe
             reader.join(GRACE)
     finally:
         child.signal(KILL)

@@ -1,8 +1,8 @@
-"""Milestone 2: is this JSON value what was declared? For tool arguments and task files.
+"""Milestone 2: checks a JSON value against a schema, for tool arguments and task files.
 
-The part of JSON schema that the tools use: object, string, integer, number,
-boolean, array, enum, minimum, maximum, required, additionalProperties false.
-Every fault is reported at once, so that a model can mend them in one go.
+It knows the part of JSON schema that the tools use: object, string, integer, number, boolean,
+array, enum, minimum, maximum, required, additionalProperties false. All faults are reported
+together, so that a model can mend them at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..texts import Texts
 TEXT = {"type": "string"}
 COUNT = {"type": "integer", "minimum": 0}
 OBJECT = {"type": "object"}
-NUMBERED = ("handle", "message")  # arguments by whose number a window shows a message, as `#3`
+NUMBERED = ("handle", "message")  # arguments that name a message, which a window shows as `#3`
 _HANDLE = re.compile(r"#?[0-9]{1,9}")
 
 
@@ -39,14 +39,14 @@ def one_of(values: Sequence[str]) -> dict[str, Any]:
 
 
 def without_nulls(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments without each optional one that is null: null means "not given"."""
+    """The arguments without optional ones that are null, which means "not given"."""
     optional = set(schema.get("properties", {})) - set(schema.get("required", []))
     return {name: value for name, value in arguments.items()
             if value is not None or name not in optional}
 
 
 def with_numbers(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments with the number of a message in place of its handle: "#3" or "3" is 3."""
+    """The arguments with numbers for handles of messages: "#3" and "3" become 3."""
     numbered = [name for name in NUMBERED
                 if schema.get("properties", {}).get(name, {}).get("type") == "integer"]
     return {name: _number(value) if name in numbered else value
@@ -64,8 +64,8 @@ def schema_faults(schema: Mapping[str, Any], value: Any, texts: Texts,
                   place: str = "") -> Iterator[tuple[str, str]]:
     """(place, what is wrong there) for each way in which `value` breaks `schema`.
 
-    In the order of the schema; a place is a path such as `replies[3].content`, and
-    stands in the words too.
+    They come in the order of the schema. A place is a path such as `replies[3].content`; the
+    words name it too.
     """
     wanted = schema.get("type", "")
     if wanted and not _is(wanted, value):
@@ -88,7 +88,7 @@ def schema_faults(schema: Mapping[str, Any], value: Any, texts: Texts,
 
 
 def first_fault(schema: Mapping[str, Any], value: Any, texts: Texts) -> str:
-    """What is wrong first in a value, "" where nothing is."""
+    """The first fault of a value in words, "" if there is none."""
     return next((words for _, words in schema_faults(schema, value, texts)), "")
 
 
@@ -131,7 +131,7 @@ def _is(wanted: str, value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    """A value as a message may repeat it: scalars only, and short."""
+    """A value as an error message repeats it: short, and only a scalar."""
     if isinstance(value, str):
         return repr(one_line(value, 40))
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 64:

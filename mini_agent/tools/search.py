@@ -1,8 +1,8 @@
 """Milestone 2: searching for a text, or for a regular expression.
 
-The text is taken literally unless `regex` is asked for. A regular expression can
-take for ever on a short line, and nothing can stop it inside this process; so it
-runs in another one, with a time limit.
+The pattern is taken literally unless `regex` is set. A regular expression can take for ever
+even on a short line and cannot be stopped within a process, so it runs in another process
+with a time limit. What is left out: reading files in pieces (`pieces.py`).
 """
 
 from __future__ import annotations
@@ -27,15 +27,14 @@ from .schema import object_of
 from .workspace import Workspace
 
 SECONDS = 10.0           # for all regular expression work of one search
-BATCH = 2_000_000        # characters that the other process is given at once, or as many lines
+BATCH = 2_000_000        # characters that the other process is given at once
 
-Source = tuple[str, int, str]    # what stands before its hits; lines of a file: how many there
-                                 # are before these, these themselves
-Hit = tuple[str, int, str, int]  # the same, line number, line, offset of the match in it
+Source = tuple[str, int, str]    # prefix of each hit, number of lines before these, some lines
+Hit = tuple[str, int, str, int]  # prefix, line number, line, offset of the match in it
 
-# Reads {"pattern", "texts", "seconds"}, and takes no more processor time than that, even
-# where nobody is left to end it; prints {"hits": for each text [line, offset] of each
-# hit, both from 0} or {"fault": what is wrong with the pattern}.
+# Reads {"pattern", "texts", "seconds"} and prints {"hits": for each text the [line, offset] of
+# each hit, both from 0} or {"fault": what is wrong with the pattern}. It limits its own
+# processor time to these seconds, in case nobody is left to end it.
 _CHILD = """
 import contextlib, json, re, sys, warnings
 warnings.simplefilter("ignore")
@@ -91,7 +90,7 @@ class SearchText:
                           f"in {where}{''.join(notes)}")
 
     def _sources(self, path: str, notes: list[str]) -> Iterator[Source]:
-        """Each file in pieces; `notes` gets what was left out."""
+        """The pieces of each file; a note of what was left out is added to `notes`."""
         if not os.path.isdir(self.workspace.resolve(path)):
             yield from _pieces("", self.workspace, path)
             return
@@ -105,7 +104,7 @@ class SearchText:
         notes.append(left_out_note(sorted(left_out), tree.stopped, self.workspace.texts))
 
     def _line(self, prefix: str, number: int, line: str, at: int) -> str:
-        """A hit as it is shown: of a long line the part around its first match."""
+        """A hit as it is shown; of a long line only the part around its first match."""
         if len(line) <= LINE_LIMIT:
             return f"{prefix}{number}: {line}"
         first = max(0, min(at - LINE_LIMIT // 4, len(line) - LINE_LIMIT))
@@ -114,12 +113,12 @@ class SearchText:
         return f"{prefix}{number}: {line[first:first + LINE_LIMIT]}{note}"
 
     def _expression(self, pattern: str, sources: Iterator[Source]) -> Iterator[Hit]:
-        """The hits of a regular expression, found by other processes in batches."""
+        """The hits of a regular expression, found in batches by other processes."""
         left = self.seconds
         for batch in _batches(sources):
             start = time.monotonic()
             found = self._found(pattern, [text for *_, text in batch], max(.01, left))
-            left -= time.monotonic() - start  # to read the files is not the expression's work
+            left -= time.monotonic() - start  # the time to read the files does not count
             for (prefix, before, text), hits in zip(batch, found):
                 lines = text.split("\n") if hits else []
                 yield from ((prefix, before + index + 1, lines[index], at) for index, at in hits)
@@ -147,7 +146,7 @@ class SearchText:
 
 
 def _pieces(prefix: str, workspace: Workspace, path: str) -> Iterator[Source]:
-    """The lines of a file, some at a time."""
+    """The lines of a file, some in each source."""
     before = 0
     for piece in text_pieces(workspace, path):
         if lines := line_count(piece):
@@ -156,7 +155,8 @@ def _pieces(prefix: str, workspace: Workspace, path: str) -> Iterator[Source]:
 
 
 def _batches(sources: Iterator[Source]) -> Iterator[list[Source]]:
-    """The sources in lists of little more than BATCH characters; at least one, empty or not."""
+    """The sources in lists of little more than BATCH characters. Without sources there is one
+    empty list, so that the pattern is checked all the same."""
     batch, size = list[Source](), 0
     for source in sources:
         batch.append(source)

@@ -1,8 +1,8 @@
-"""Milestone 2: running a command, without a shell unless one is asked for.
+"""Milestone 2: runs a command, without a shell unless one is asked for.
 
-Commands are the widest door of an agent. A setting decides whether there is a shell, and no key
-of the user's reaches the command's environment. What is left out: the process itself
-(`process.py`), and any wall around it: a command runs with the user's rights, and the workspace
+Commands are the most dangerous tool of an agent. A setting decides whether a shell may be used,
+and no key of the user's reaches the environment of a command. What is left out: the process
+itself (`process.py`), and a sandbox: a command runs with the user's rights, and the workspace
 does not confine it.
 """
 
@@ -31,7 +31,7 @@ SECRETS = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "COOKIE")  # in a var
 SECRET_PARTS = ("PAT", "PW", "PWD", "JWT", "DSN", "SAS", "BEARER", "WEBHOOK",
                 "AUTHORIZATION")  # as a part of it, between underscores
 SECRET_ENDS = ("_AUTH", "_AUTH_CONFIG", "_CONNECTION_STRING", "_BASE_URL")
-# A secret value: a URL with a password (on the web, with any user), a key, a login.
+# A value that is secret: a URL with a password (with any user for http), a key, a login.
 _SECRET_VALUE = re.compile(r"://[^/\s@]*:[^/\s@]+@|https?://[^/\s@]+@|PRIVATE KEY-----"
                            r"|\b(?:bearer|basic)\s+\w", re.IGNORECASE)
 # What providers begin their keys with, so that one is known by any name.
@@ -43,12 +43,12 @@ _OPERATOR = re.compile(r"&&|\|\||>>|2>&1|[|&;<>]")
 
 
 def command_environment(inherited: Mapping[str, str], root: Path) -> dict[str, str]:
-    """The variables that a command gets: the user's, without keys and without PYTHON...
+    """The variables that a command gets: the user's, without secrets and without PYTHON...
 
-    Left out are names that, in any case, contain one of SECRETS, have one of SECRET_PARTS,
-    end in one of SECRET_ENDS (an endpoint may carry a key, and points to what a key opens)
-    or begin with PYTHON (this interpreter's settings are not the project's), and values
-    that contain a password or a private key, or are a key themselves. PWD is the workspace.
+    Names are left out if they, in upper case, contain one of SECRETS, have one of SECRET_PARTS,
+    end in one of SECRET_ENDS (the URL of an endpoint may contain a key) or begin with PYTHON
+    (settings of this interpreter, not of the project); and so are values that contain a
+    password or a private key, or are a key themselves. PWD is the workspace.
     """
     kept = {name: value for name, value in inherited.items()
             if not (_is_secret(name.upper()) or _SECRET_VALUE.search(value)
@@ -64,10 +64,9 @@ def _is_secret(name: str) -> bool:
 
 @dataclass(frozen=True)
 class RunCommand:
-    """`exit=0` and the output; a command that fails is a COMMAND_FAILED.
+    """`exit=0` and the output; a command with another exit status is a COMMAND_FAILED.
 
-    `timeout` is in seconds, `limit` in characters. `own_session`: see
-    `process.run_program`.
+    `timeout` is in seconds, `limit` in characters; `own_session`: see `process.run_program`.
     """
 
     workspace: Workspace
@@ -112,12 +111,13 @@ class RunCommand:
         return self._result(done, seconds)
 
     def _clean(self, text: str) -> str:
-        """Output without what differs from machine to machine: root and interpreter."""
+        """Cleaned output, without the paths of workspace and interpreter, which differ between
+        machines."""
         text = without_data(self.workspace.scrub(clean_output(text)))
         return text.replace(sys.executable, "python3") if sys.executable else text
 
     def _result(self, done: ProgramResult, seconds: float) -> str:
-        """The result, or the error, whose first line says what was left out."""
+        """The result; its first line says what was left out. A failure is raised as `ToolError`."""
         output, note = done.head + done.tail, ""
         if done.left_out:
             gap = self.workspace.texts("output_gap", count=done.left_out)
@@ -136,7 +136,7 @@ class RunCommand:
         return self._shell(command) if shell else self._words(command)
 
     def _shell(self, command: str) -> str:
-        """The command for a shell, if the settings allow one."""
+        """The command for a shell. Raises `ToolError` if the settings allow none."""
         if not self.allow_shell:
             raise ToolError("COMMAND_NOT_ALLOWED", self.workspace.texts("no_shell"))
         if not command.strip() or "\0" in command:

@@ -1,8 +1,8 @@
-"""Milestone 3: skills, instructions that a workspace keeps for a kind of work.
+"""Milestone 3: skills, which are instructions for one kind of work, kept in the workspace.
 
-A skill is the file `skills/NAME.md`. The model is told the names and loads what it
-needs; what was loaded is put back after a summary of everything. What this module
-leaves out: any trust in a skill beyond that in the workspace it stands in.
+A skill is a file `skills/NAME.md`. The model is told the names and loads the skills that it
+needs; loaded skills are put back after a full summary. What is left out: checking a skill; it is
+trusted as much as any file of the workspace.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAME = re.compile(r"\w[\w-]{0,63}")
 
 @dataclass(frozen=True)
 class Skill:
-    """The text of a skill, bounded as any file that is read."""
+    """Returns the text of a skill, bounded as `ReadFile` bounds it."""
 
     workspace: Workspace
     name: ClassVar[str] = "skill"

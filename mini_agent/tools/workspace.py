@@ -1,9 +1,9 @@
 """Milestone 2: the one folder in which tools may read and write.
 
-A path from a model is hostile. It is resolved, every link followed, and checked;
-then the file is opened from the root down, folder by folder, without following
-any link. So a link that appears between the check and the use leads nowhere.
-What a command does (`shell.py`) is not held back by this: it runs as the user.
+A path from a model is hostile. It is resolved, with every link followed, and checked; then the
+file is opened from the root down, folder by folder, without following any link. So a link
+that is made between the check and the use has no effect. What is left out: commands
+(`shell.py`), which run with the user's rights and are not confined by this.
 """
 
 from __future__ import annotations
@@ -82,10 +82,10 @@ class Workspace:
         return self.resolve(str(path)).relative_to(self.root).as_posix()
 
     def scrub(self, text: str) -> str:
-        """`text` with the workspace's root replaced by `.`, where it stands as a path.
+        """`text` with `.` for the path of the workspace, unless it is part of another path.
 
-        For the output of commands and the words of errors. What is in a file is
-        not touched: the model must see what it edits.
+        This is for the output of commands and the messages of errors. The content of a file is
+        not scrubbed, since the model must see what it edits.
         """
         root = str(self.root)
         if len(root) <= 1 or root not in text:
@@ -125,8 +125,8 @@ class Workspace:
 
     def _entries(self, path: str, here: str, asked: bool,
                  left_out: set[str]) -> list[tuple[str, os.stat_result]]:
-        """What is in the folder `here`; what cannot be looked into is `left_out`, unless it is
-        the folder that was `asked` for as `path`."""
+        """The entries of the folder `here`. A folder that cannot be read is added to `left_out`;
+        if it is the one `asked` for as `path` and not there, that is an error."""
         try:
             return sorted(entries(self.root, here), key=itemgetter(0))
         except OSError as error:
@@ -137,8 +137,8 @@ class Workspace:
             return []
 
     def _size(self, name: str, status: os.stat_result) -> int | None:
-        """The bytes of a regular file, or of the one inside the workspace that a link leads
-        to; None for anything else."""
+        """The bytes of a regular file, or of one inside the workspace that a link leads to; None
+        for anything else."""
         if stat.S_ISLNK(status.st_mode):
             try:
                 real = Path(real_path(self.root / name))
@@ -153,7 +153,7 @@ class Workspace:
     def read(self, path: str) -> bytes:
         """The bytes of a regular file. Raises as `opened` does."""
         with self.opened(path) as file:
-            return file.read(os.fstat(file.fileno()).st_size + 1)  # as much as is set aside for it
+            return file.read(os.fstat(file.fileno()).st_size + 1)  # bounds the buffer of `read`
 
     @contextmanager
     def opened(self, path: str) -> Iterator[BinaryIO]:
@@ -181,14 +181,14 @@ class Workspace:
             replace_file(name, data, mode=self._mode(path, name, folder), folder=folder)
 
     def _mode(self, path: str, name: str, folder: int | None) -> int | None:
-        """The permission bits of a file that may be replaced; None: there is none yet."""
+        """The permission bits of the file to be replaced, None if there is none yet."""
         try:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             return None
         if not stat.S_ISREG(status.st_mode):
             raise self.error("NOT_A_FILE", path)
-        if not os.access(name, os.W_OK, dir_fd=folder):  # a replace would not ask
+        if not os.access(name, os.W_OK, dir_fd=folder):  # a replacement would ignore it
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         return stat.S_IMODE(status.st_mode)
 
@@ -212,7 +212,7 @@ class Workspace:
 
     @contextmanager
     def _named(self, path: str) -> Iterator[None]:
-        """What the system says about a file, as a `ToolError` about `path`."""
+        """Turn an OSError of this block into a `ToolError` about `path`."""
         try:
             yield
         except FileNotFoundError as error:
@@ -227,5 +227,5 @@ class Workspace:
 
 
 def _opened(name: str, flags: int, folder: int | None) -> int:
-    """An `opener` of `open`, for a name in the folder of a descriptor."""
+    """An `opener` for `open` that opens a name in the folder of a descriptor."""
     return os.open(name, flags | _READ, dir_fd=folder)
