@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import io
 import json
@@ -332,6 +333,7 @@ class AtATerminal(Case):
             preexec_fn=self.on_its_terminal)
         os.close(theirs)
         self.seen, self.looked_to = "", 0
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.addCleanup(self.end)
 
     @staticmethod
@@ -354,7 +356,7 @@ class AtATerminal(Case):
             if not ready:
                 self.fail(f"waited for {text!r}, seen: {self.seen!r}")
             try:
-                self.seen += os.read(self.mine, 65_536).decode("utf-8", "replace")
+                self.seen += self.decoder.decode(os.read(self.mine, 65_536))
             except OSError:
                 self.fail(f"it ended before {text!r}: {self.seen}")
         self.looked_to = found.end()
