@@ -21,7 +21,7 @@ def run() -> None:
 
 
 def _dropped(what: "sys.UnraisableHookArgs") -> None:
-    """Python drops what is raised while it takes an object away, and would go on."""
+    """Python only reports what is raised while an object is deleted; an interrupt ends us here."""
     if what.exc_type is not KeyboardInterrupt:
         sys.__unraisablehook__(what)
         return

@@ -157,7 +157,7 @@ class _Audit:
             self._state, policy, self._limit()), (*policy.breaks, *exempt))
 
     def _undone(self, change: Change) -> Iterator[tuple[int, str]]:
-        """An undo leads back to the view before its change; a pin set since has its own record."""
+        """The fault of an undo that is not the inverse of the last change that can be undone."""
         seq, back = self._state.undoable[-1]
         if (change.affected, change.inserts) != (back.affected, back.inserts):
             yield CONSERVATION, f"it does not lead back to the view before seq {seq}"
@@ -235,7 +235,7 @@ class _Audit:
 
 
 def _governed(start: Mapping[str, Any]) -> tuple[Governance, str]:
-    """What governs a run that began like this, and "" or why that cannot be known."""
+    """What governs a run with this `run_start`, and why that cannot be known, else ""."""
     try:
         estimator((governance := recorded(start, "policy")).estimator)
         return governance, ""

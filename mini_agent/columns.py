@@ -49,7 +49,8 @@ def is_wide(letter: str) -> bool:
 
 
 def unbroken(part: str) -> list[str]:
-    """A part without blanks, cut beside each wide character."""
+    """A part without blanks in pieces that may not be broken: each wide character is one, and
+    what stands between two."""
     if part.isascii():
         return [part]
     found: list[str] = []

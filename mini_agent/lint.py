@@ -25,7 +25,7 @@ class Finding(NamedTuple):
 
 
 def malformed(message: Any) -> str:
-    """What is wrong with the form of a message of ours, "" if it can be read."""
+    """What is wrong with the form of a message in a trace, "" if nothing is."""
     if not isinstance(message, dict):
         return f"a message is {type(message).__name__}, not dict"
     if message.get("role") not in ROLES:

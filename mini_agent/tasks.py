@@ -63,8 +63,8 @@ class Task:
             for reply in self.replies for call in reply.get("tool_calls", ()))
 
     def model(self, history: Iterable[Message] = (), step: int = 0) -> ScriptedModel:
-        """The model that says the replies: those that come next in a session that has said the
-        first ones, at its next `step`; in any other all."""
+        """A scripted model for a session that is at `step`. It gives all replies, or only the
+        rest where `history` ends with the first ones."""
         return ScriptedModel(replies_left(self.replies, history), self.summaries,
                              Texts(self.language), step)
 

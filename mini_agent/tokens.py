@@ -112,7 +112,7 @@ def _by_published_formula(text: str) -> int:
 
 @dataclass(frozen=True)
 class _TextEstimator:
-    """An estimator by a way to count text.
+    """An estimator made from a way to weigh text.
 
     `weigh` measures a text in units of which `parts` make one token. `json` weighs the JSON
     of a value without writing it, where that is possible. `whole` is False for the published

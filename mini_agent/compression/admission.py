@@ -86,7 +86,8 @@ def _is_new(entry: Entry) -> bool:
 
 
 def _allowed(view: View, scene: Scene) -> int:
-    """Tokens that the view may have: the goal, moved up from the target to the hard limit."""
+    """Tokens that the view may have in the end: the goal, and what lies between the target and
+    the hard limit of the budget."""
     budget = scene.budget
     if not scene.goal:
         return view.tokens  # asked by hand, without a window: nothing presses
@@ -110,7 +111,7 @@ def common_size(sizes: Sequence[int], excess: int) -> int:
 
 
 class Pieces:
-    """A result in the units that can be kept of it. A piece is a number from 0."""
+    """A result, taken apart into the units that can be kept; a piece is the number of one."""
 
     def __init__(self, content: str, lines: Sequence[HistoryLine], index: HistoryIndex) -> None:
         self._content, self._lines, self._index = content, lines, index
@@ -134,7 +135,8 @@ class Pieces:
         return list(dict.fromkeys([*ends, *(places[line] for line in chosen)]))
 
     def render(self, best: Iterable[int], texts: Texts) -> tuple[str, int, int]:
-        """The text of these pieces with the gaps marked; the rows and characters kept of it."""
+        """The text of these pieces with a mark in each gap, and how many rows and characters of
+        the result are in it."""
         content, out = self._content, list[str]()
         rows = chars = end = 0
         for start, stop in self._ranges(best, texts):
@@ -146,7 +148,8 @@ class Pieces:
         return "".join([*out, self._mark(end, len(content), texts)]), min(rows, self.rows), chars
 
     def _ranges(self, best: Iterable[int], texts: Texts) -> list[tuple[int, int]]:
-        """Where the kept text begins and ends: no gap is smaller than its mark."""
+        """Where each kept range of the text begins and ends: a gap that is not longer than its
+        mark is kept too."""
         found: list[tuple[int, int]] = []
         end, length = 0, len(self._content)
         kept = [self._spans[at] for at in sorted(best)]
@@ -159,7 +162,8 @@ class Pieces:
         return [(start, stop) for start, stop in found if start < stop]
 
     def _mark(self, start: int, stop: int, texts: Texts) -> str:
-        """What stands for a gap: how many lines, or characters where it cuts into one."""
+        """The mark for a gap: how many lines are left out, or how many characters where the gap
+        begins or ends inside a line."""
         gap = self._content[start:stop]
         if not gap.strip():
             return ""

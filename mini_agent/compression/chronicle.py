@@ -114,7 +114,7 @@ class Chronicle:
 
 
 def _handle(index: int, message: Message, label: str) -> str:
-    """`[#12 read_file src/app.py]`: a result, by its call. A call has a `>`."""
+    """`[#12 read_file src/app.py]` for a result, `[#11 > read_file src/app.py]` for its call."""
     if message["role"] == "tool":
         return f"[#{index} {label}]"
     return f"[#{index} > {label}]" if calls_of(message) else f"[#{index} {message['role']}]"

@@ -101,7 +101,7 @@ def placeholder_tokens(entry: Entry, scene: Scene, way_back: str) -> int:
 
 
 def rendered(entry: Entry, scene: Scene, same: str = "") -> str:
-    """A placeholder; `same` is what it says of the same call before."""
+    """The text of a placeholder; `same` is what it says of earlier calls that were the same."""
     index, content = entry.stands_for[0], entry.message["content"]
     sentence = first_sentence(answer_to(scene.history, index))
     return scene.texts(
@@ -128,7 +128,7 @@ def answer_to(history: Sequence[Message], index: int) -> str:
 
 
 def same_before(view: View, scene: Scene, result: int) -> list[int]:
-    """Earlier results of calls in the view that are the same as its own."""
+    """The earlier results of all calls in the view that equal the call of this result."""
     chronicle = scene.index.chronicle.grow()
     wanted = chronicle.call_of.get(result)
     asked = {} if wanted is None else scene.index.asked(wanted)

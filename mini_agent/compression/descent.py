@@ -32,15 +32,15 @@ class Descent(NamedTuple):
     rung: int | None = None
 
     @property
-    def told_rung(self) -> dict[str, Any]:
+    def rung_field(self) -> dict[str, Any]:
         """The field `rung` of a record, where the name of the strategy is not enough."""
         return {} if self.rung is None else {"rung": self.rung}
 
     @property
-    def told(self) -> dict[str, Any]:
-        """`told_rung`, and the field `trigger` where that is not the threshold."""
+    def fields(self) -> dict[str, Any]:
+        """`rung_field`, and the field `trigger` where that is not the threshold."""
         trigger = {} if self.trigger == "threshold" else {"trigger": self.trigger}
-        return {**trigger, **self.told_rung}
+        return {**trigger, **self.rung_field}
 
     @property
     def once(self) -> bool:

@@ -49,8 +49,8 @@ def policy_lines(policy: Policy) -> Iterator[str]:
 
 
 def parts_of_a_policy() -> Iterator[dict[str, Any]]:
-    """What a policy file can be made of: the settings of its own, then each strategy with what
-    it does, its settings as JSON has them, and what a setting may be where that is a choice."""
+    """What a policy file can contain: first the settings of a policy, then each strategy with
+    what it does, its settings and their defaults, and the choices for a setting that has some."""
     yield {"strategy": "",
            "about": "a policy file has a name and a ladder of strategies; if wanted:",
            "settings": {name: getattr(Policy, name) for name in ABOUT}, "choices": {}}

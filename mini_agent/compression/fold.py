@@ -96,7 +96,8 @@ def fold_first(how: Fold, view: View, scene: Scene, spans: Iterable[range],
 
 
 def _take_apart(how: Fold, view: View, scene: Scene, span: range) -> Stretch:
-    """What is folded: all but system messages, and users' messages that stay apart."""
+    """Which entries of a stretch are folded, and which stay: protected system messages, the
+    newest user message, and with `apart` all protected ones."""
     users = scene.index.chronicle.grow().users
     folded, newest = [], None
     for at in span:
@@ -144,7 +145,7 @@ def _put_back(how: Fold, view: View, scene: Scene, stretch: Stretch, summary: En
 
 
 def _users_words(scene: Scene, covered: Sequence[int]) -> list[str]:
-    """Users' messages word for word; what is beyond their share, by its handle."""
+    """Users' messages, word for word or, where they are beyond their share, as handles."""
     words = []
     for index in common(scene.index.chronicle.users, covered):
         said = scene.history[index]
@@ -174,8 +175,8 @@ def _filled(form: str, scene: Scene, written: SummaryText,
             covered: Sequence[int]) -> dict[str, SectionLines]:
     """The sections in the order of the form, with those that the harness writes.
 
-    What a model writes of users' words is not used: they go under a heading that is
-    empty until then, if the form has one.
+    What a model writes about users' words is not used. If the form has a section for them,
+    it stays empty here (`_with_words` fills it).
     """
     texts, sections = scene.texts, written.sections()
     sections.pop(heading("users", texts), None)
@@ -207,7 +208,7 @@ def _with_words(scene: Scene, sections: Sections, words: list[str]) -> Sections:
 
 
 def _facts(scene: Scene, stretch: Stretch, put_back: Sequence[Attachment]) -> dict[str, Any]:
-    """What the record says besides the change: only what there is to say."""
+    """Further fields of the record; each is absent where there is nothing to say."""
     by_handle = [index for index in common(scene.index.chronicle.users, stretch.covered)
                  if index not in scene.protection.verbatim]
     facts: dict[str, Any] = {"users_by_handle": by_handle} if by_handle else {}

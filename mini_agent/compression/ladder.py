@@ -195,7 +195,7 @@ class Ladder:
             raise LawError(2, f"the change does not fit: {error}", place=change.strategy) from error
         check(before, after, change, self.protection(), self.policy.breaks)
         self.state.fold(self._tracer.event("context_compression", **to_payload(
-            descent.step, descent.trigger, before, after, change), **descent.told_rung),
+            descent.step, descent.trigger, before, after, change), **descent.rung_field),
             (change, after))
 
     def _failed(self, descent: Descent, strategy: Strategy, error: MiniAgentError) -> None:
@@ -219,7 +219,7 @@ class Ladder:
         """Record that a rung came to nothing, if that is news or has cost a model call."""
         asked = self._summariser.asked
         if always or asked or self.state.skips.is_news(name, reason, self.tokens):
-            told = {} if reason == BREAKER else descent.told | ({"asked": True} if asked else {})
+            told = {} if reason == BREAKER else descent.fields | ({"asked": True} if asked else {})
             self.record("compression_skipped", step=descent.step, strategy=name, reason=reason,
                         tokens=self.tokens, soft=self.budget.soft, hard=self.budget.hard,
                         **numbers, **told)

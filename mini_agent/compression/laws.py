@@ -160,7 +160,8 @@ def _protection(case: _Case) -> str:
 
 
 def _pin_fault(case: _Case) -> str:
-    """A pin lives in the entry that stands for its message, not in another by chance."""
+    """The fault of losing a pin: the entry that stands for its message has to say it; that
+    another one happens to is not enough."""
     pins = case.protection.pins
     for pin in pins.within(case.taken) if pins.pins else ():
         entry = case.standing(pin.index)
@@ -180,9 +181,9 @@ def _still_said(said: Message, standing: Entry | None) -> bool:
 
 
 def _shortened_only(entry: Entry, case: _Case) -> bool:
-    """Whether an entry of the tail still stands alone, shortened only as is allowed.
+    """Whether an entry of the tail stays an entry of its own, at most shortened, if it may be.
 
-    What a change has attached stands for no message, so it may go.
+    What an earlier change has attached stands for no message, so it may go.
     """
     if not entry.stands_for:
         return True

@@ -52,7 +52,7 @@ def marked_pins(history: Sequence[Message]) -> list[Pin]:
 
 
 def may_mark(message: Message) -> bool:
-    """Whether there may be a mark in a message, seen at a glance."""
+    """Whether a message may hold a mark: a quick test before `marks`."""
     return message["role"] != "tool" and "<pin" in message["content"]
 
 

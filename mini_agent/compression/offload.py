@@ -67,7 +67,7 @@ class ResultOffload:
                 yield at, size
 
     def _batches(self, view: View, scene: Scene) -> Iterator[range]:
-        """View ranges that are judged together; what in them is not a result does not count."""
+        """View ranges whose results are judged together."""
         if self.batch_scope == "view":
             yield range(len(view))
             return
@@ -113,7 +113,7 @@ class ResultOffload:
 
 
 def head_of(text: str, limit: int) -> tuple[str, bool]:
-    """(what fits in `limit` characters, in whole lines where the first one does;
-    whether it does)."""
+    """The beginning of a text in at most `limit` characters, and whether it is whole lines: not
+    so where the first line is longer."""
     end = text.rfind("\n", 0, limit + 1)
     return (text[:end], True) if end > 0 else (text[:limit], False)

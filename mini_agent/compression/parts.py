@@ -44,8 +44,8 @@ class Parts:
 
     def _cut(self, way: tuple[str, int], indexes: Sequence[int], weight: Callable[[int], int],
              is_full: Callable[[int, int], bool]) -> list[Part]:
-        """A part ends before the first message with which it would be full; `is_full` is given
-        the weight of the part so far."""
+        """Begin a new part before each message with which the part would be too full; `is_full`
+        is given the weight of the part so far and that message."""
         wanted = list(indexes)
         full, inside = self._full.pop(way, ([], []))
         if wanted[:len(inside)] != inside:

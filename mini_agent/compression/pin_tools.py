@@ -22,7 +22,7 @@ from .window import ContextWindow
 class PinTool:
     """`pin(handle, text, kind)`: the text stays word for word; without one the whole message.
 
-    `window` gives the session's, once it is there: it is made of the tools' declarations.
+    `window` gives the session's window, which is made after the tools, since it counts them.
     """
 
     window: Callable[[], ContextWindow | None]

@@ -41,7 +41,7 @@ def pin_refusal(pin: Pin, state: WindowState, window: int | None) -> str:
 
 
 def too_large(pin: Pin, pins: Pins, estimate: Estimator, window: int | None) -> str:
-    """The numbers, where there is no room for one more pin beside `pins`, else ""."""
+    """Why there is no room for one more pin beside `pins`, with the numbers; "" if there is."""
     taken = sum(estimate.text(pins.line(old)) for old in pins.pins)
     more = estimate.text(pins.line(pin))
     if window is None or (taken + more) * 100 <= window * SHARE:
@@ -51,7 +51,8 @@ def too_large(pin: Pin, pins: Pins, estimate: Estimator, window: int | None) -> 
 
 
 def put_back(pin: Pin, state: WindowState) -> Change | None:
-    """The change that adds a pin to what stands for its message, None where it is there."""
+    """The change that adds a pin to the entry that stands for its message; None if that entry
+    says it already."""
     for at, old in enumerate(state.view.entries):
         if pin.index not in old.stands_for or old.message == state.history[pin.index] \
                 or state.pins.stands_in(pin, old.message["content"]):

@@ -28,7 +28,7 @@ def holds(rising: Sequence[int], index: int) -> bool:
 
 
 def common(some: Sequence[int], rising: Sequence[int]) -> list[int]:
-    """Which numbers of one rising sequence another, the longer one, has."""
+    """The numbers that two rising sequences have in common; `rising` is the longer one."""
     return [index for index in _within(some, rising) if holds(rising, index)]
 
 

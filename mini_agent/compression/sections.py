@@ -128,8 +128,9 @@ def _gone_in_any_case(sections: Sequence[list[int]], limit: int) -> list[int]:
     """How many of the oldest lines of each section go before `limit` can be reached. Each
     section is given as the tokens up to and with each line.
 
-    Taking from the largest again and again brings all that are cut to one level:
-    this looks for the lowest level still too much. The last line stays.
+    Since the largest is cut again and again, all that are cut end at about the same number
+    of tokens: this looks for the smallest such number that is still too much. The last
+    line of each section stays.
     """
     low = max((ends[-1] - (ends[-2] if len(ends) > 1 else 0)
                for ends in sections if ends), default=0)
