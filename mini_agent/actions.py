@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .messages import Call, Message, answered, calls_of, groups
+from .messages import Call, Message, calls_of, groups, result_positions
 
 READ, CHANGED = "read", "changed"
 _PATHS = ("path", "file_path", "filepath", "filename", "file", "absolute_path", "notebook_path")
@@ -71,7 +71,7 @@ def call_of(history: Sequence[Message], index: int) -> Call | None:
         start -= 1
     if start < 0:
         return None
-    places = answered(history[start], history[start + 1:index + 1])
+    places = result_positions(history[start], history[start + 1:index + 1])
     return next((call for call, place in zip(calls_of(history[start]), places)
                  if place == index - start - 1), None)
 
@@ -81,7 +81,7 @@ def file_accesses(messages: Sequence[Message]) -> Iterator[FileAccess]:
     for group in groups(messages):
         calls = calls_of(messages[group.start])
         results = messages[group.start + 1:group.stop]
-        for call, position in zip(calls, answered(messages[group.start], results)
+        for call, position in zip(calls, result_positions(messages[group.start], results)
                                   if calls else ()):
             if position is None or results[position].get("error") or not (what := access(call)):
                 continue

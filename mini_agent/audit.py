@@ -19,7 +19,7 @@ from .compression.overflow import protection
 from .compression.state import WindowState
 from .compression.view import HOW, Change, Entry, apply, from_payload, prefix_kept
 from .errors import TraceError, UsageError
-from .governance import Governance, recorded
+from .governance import Governance, recorded_governance
 from .lint import Fault, Finding, lint_message, lint_pairing, malformed
 from .messages import Message, text_of
 from .texts import LANGUAGES, Texts, recorded_language
@@ -237,10 +237,10 @@ class _Audit:
 def _governed(start: Mapping[str, Any]) -> tuple[Governance, str]:
     """What governs a run with this `run_start`, and why that cannot be known, else ""."""
     try:
-        estimator((governance := recorded(start, "policy")).estimator)
+        estimator((governance := recorded_governance(start, "policy")).estimator)
         return governance, ""
     except (UsageError, TypeError, AttributeError) as error:
-        return recorded({}, "policy"), f"laws and sizes cannot be checked: {error}"
+        return recorded_governance({}, "policy"), f"laws and sizes cannot be checked: {error}"
 
 
 def _differing(payload: Mapping[str, Any], **rebuilt: int) -> Iterator[Fault]:

@@ -19,14 +19,14 @@ from typing import NoReturn
 
 from .commands import add_commands as own_commands
 from .errors import DONE, FAILED, INTERRUPTED, WRONG_USE, MiniAgentError, UsageError
-from .hostile import escaped, open_streams
+from .hostile import escaped, prepare_streams
 from .lab.commands import add_commands as lab_commands
 from .live.commands import add_commands as live_commands
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; its exit status."""
-    open_streams()
+    prepare_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["child"]:  # what a session starts, and nobody types
         return guarded(lambda: _child(given[1:]))

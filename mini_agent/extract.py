@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from .actions import CHANGED, READ, file_accesses
-from .forms import DRAFTED, FORMS, asked, heading
+from .forms import DRAFTED, FORMS, heading, model_sections
 from .messages import Message, calls_of
 from .texts import Texts
 from .words import rows_of, words
@@ -33,7 +33,7 @@ def summary(form: str, messages: Sequence[Message], texts: Texts) -> str:
     """The summary of `messages` in a form of `FORMS`; KeyError for another name."""
     if not FORMS[form]:
         return rolling(messages, texts)
-    text = "\n".join(line for section in asked(form)
+    text = "\n".join(line for section in model_sections(form)
                      for line in (heading(section, texts),
                                   *section_lines(section, messages, texts)))
     if form not in DRAFTED:
@@ -232,8 +232,8 @@ def file_lines(section: str, files: Mapping[str, str], texts: Texts) -> list[str
 
 _FILES = {"files": (READ, CHANGED), "relevant": (READ, CHANGED),
           "read_files": (READ,), "changed_files": (CHANGED,)}
-Section = Callable[[Sequence[Message], Texts], Iterable[str]]
-_SECTIONS: dict[str, Section] = {
+SectionWriter = Callable[[Sequence[Message], Texts], Iterable[str]]
+_SECTIONS: dict[str, SectionWriter] = {
     "request": _users, "goal": _users, "constraints": _users, "instructions": _users,
     "concepts": _concepts, "critical": _concepts,
     "errors": _errors, "blocked": _blocked,

@@ -45,11 +45,11 @@ def own_lines(texts: Texts) -> frozenset[str]:
                       texts("see_users")])
 
 
-def request(section: str, texts: Texts) -> str:
+def instruction(section: str, texts: Texts) -> str:
     """What a live model is told to put into a section."""
     return SECTIONS[section][2 + LANGUAGES.index(texts.language)]
 
 
-def asked(form: str) -> tuple[str, ...]:
+def model_sections(form: str) -> tuple[str, ...]:
     """The sections of a form that the model writes."""
     return tuple(section for section in FORMS[form] if section not in BY_CODE)

@@ -29,7 +29,7 @@ class Governance:
     settings: dict[str, Any]
 
     def as_recorded(self) -> dict[str, Any]:
-        """What `run_start` says of it; the function `recorded` reads it back."""
+        """What `run_start` says of it; the function `recorded_governance` reads it back."""
         return {"policy": self.settings, "estimator": self.estimator}
 
 
@@ -100,7 +100,7 @@ def with_room(policy: Policy, window: int | None) -> Policy:
     return replace(policy, reserve=answer)
 
 
-def recorded(start: Mapping[str, Any], place: str) -> Governance:
+def recorded_governance(start: Mapping[str, Any], place: str) -> Governance:
     """What governed the run that began with this `run_start`, which has all of it: no file is
     read because a trace names one. Raises `UsageError`."""
     settings = {**start.get("policy", {"name": "none"})}

@@ -107,7 +107,7 @@ def _escape(letter: str) -> str:
     return letter.encode("unicode_escape").decode("ascii")
 
 
-def open_streams() -> None:
+def prepare_streams() -> None:
     """Make the standard streams usable. A closed one reads as empty, or writes nowhere; bytes
     that are not text come in as U+FFFD, and what a stream cannot encode goes out escaped."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):

@@ -116,7 +116,7 @@ def groups(messages: Iterable[Mapping[str, Any]]) -> Iterator[range]:
         yield range(start, at + 1)
 
 
-def answered(message: Mapping[str, Any],
+def result_positions(message: Mapping[str, Any],
              results: Sequence[Mapping[str, Any]]) -> list[int | None]:
     """For each call of `message` the position in `results` of its result.
 
@@ -146,7 +146,7 @@ def pairing_faults(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int,
 def _group_faults(messages: Sequence[Mapping[str, Any]],
                   group: range) -> Iterator[tuple[int, str]]:
     first = messages[group.start]
-    found = answered(first, messages[group.start + 1:group.stop])
+    found = result_positions(first, messages[group.start + 1:group.stop])
     for tool_call, position in zip(calls_of(first), found):
         if position is None:
             yield group.start, f"call {tool_call['id']!r} without its result"

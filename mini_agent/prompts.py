@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .forms import DRAFTED, asked, heading, request
+from .forms import DRAFTED, heading, instruction, model_sections
 from .messages import Message, arguments_text, calls_of, system, user
 from .texts import Texts
 
@@ -28,11 +28,11 @@ def summary_request(messages: Sequence[Message], form: str, texts: Texts) -> lis
 
 def instructions(form: str, texts: Texts) -> str:
     """What is asked for in this form: the sections, and a draft before them."""
-    sections = asked(form)
+    sections = model_sections(form)
     if not sections:
         return texts("summary_rolling")
     parts = [texts("summary_sections"), *(
-        texts("summary_ask", heading=heading(section, texts), ask=request(section, texts))
+        texts("summary_ask", heading=heading(section, texts), ask=instruction(section, texts))
         for section in sections)]
     if form in DRAFTED:
         parts.append(texts("summary_draft"))

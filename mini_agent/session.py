@@ -18,7 +18,7 @@ from .compression.drop import stored
 from .compression.policies import Policy
 from .compression.state import WindowState
 from .errors import TraceError, UsageError
-from .governance import Governance, governed_by, recorded, with_room
+from .governance import Governance, governed_by, recorded_governance, with_room
 from .hindsight import own_evidence
 from .loop import Outcome
 from .messages import open_calls, system
@@ -161,12 +161,12 @@ def fold(records: Sequence[Record], place: str) -> tuple[Meter, WindowState, Gov
             raise TraceError(f"the trace contradicts itself: {fault} ({kind})", value=line,
                              place=f"{place}:{line}", remedy="the lines before it can be resumed "
                              "from a copy")
-    governance = recorded(start, f"{place}:1")
+    governance = recorded_governance(start, f"{place}:1")
     meter = Meter()
     state = WindowState(estimator(governance.estimator), Texts(recorded_language(records)))
     for record in records:
         state.fold(record)
         meter(record)
     if "policy" in state.settings:
-        governance = recorded({**start, "policy": state.settings["policy"]}, place)
+        governance = recorded_governance({**start, "policy": state.settings["policy"]}, place)
     return meter, state, governance

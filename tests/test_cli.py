@@ -16,7 +16,7 @@ from unittest import mock
 from mini_agent.compression.catalogue import POLICIES
 from mini_agent.compression.policies import (
     NO_SETTINGS, STRATEGIES, Policy, find_policy, make_policy)
-from mini_agent.governance import recorded
+from mini_agent.governance import recorded_governance
 from mini_agent.trace import read_trace
 from tests.support import ROOT, SCRIPTS, FolderTest, answered, called, mini_agent
 
@@ -383,7 +383,7 @@ class PoliciesTest(FolderTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         start = next(read_trace(trace).events("run_start"))
         self.assertEqual(start["policy"]["file"]["trigger"], "30%")
-        governed = recorded(start, "trace")
+        governed = recorded_governance(start, "trace")
         self.assertEqual(replace(governed.policy, source=""),
                          replace(find_policy(str(path)), source=""))
         self.assertEqual(governed.budget.soft, 1_800)

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from mini_agent.errors import ModelError
 from mini_agent.loop import Agent
-from mini_agent.messages import (answered, assistant, call, groups, open_calls, pairing_faults,
-                                 system, tool_result, user)
+from mini_agent.messages import (
+    assistant, call, groups, open_calls, pairing_faults, result_positions, system, tool_result,
+    user)
 from mini_agent.models.base import Reply
 from mini_agent.models.scripted import replies_left
 from mini_agent.texts import Texts
@@ -249,7 +250,7 @@ class MessageTest(unittest.TestCase):
         """The first result of an id answers its first call."""
         asked = assistant("", [call("a", "t", {}), call("b", "t", {}), call("a", "t", {})])
         results = [tool_result(i, "t", "") for i in ("b", "a", "a")]
-        self.assertEqual([1, 0, 2], answered(asked, results))
+        self.assertEqual([1, 0, 2], result_positions(asked, results))
 
     def test_every_kind_of_broken_pair_is_found(self) -> None:
         """An orphan result, an unanswered call, one result too many."""

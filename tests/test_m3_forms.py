@@ -10,7 +10,7 @@ from mini_agent.actions import CHANGED, READ, access, file_accesses, target
 from mini_agent.compression.sections import bound, merge, parse, render, without_draft
 from mini_agent.compression.verify import FINDERS, Support, is_call, unsupported, refuse_no_text
 from mini_agent.errors import SummaryRefused
-from mini_agent.forms import BY_CODE, FORMS, asked, heading
+from mini_agent.forms import BY_CODE, FORMS, heading, model_sections
 from mini_agent.messages import assistant, call, system, tool_result, user
 from mini_agent.prompts import summary_request, transcript
 from mini_agent.texts import LANGUAGES, Texts
@@ -53,9 +53,9 @@ class ExtractTest(unittest.TestCase):
                 with self.subTest(form=form, language=language):
                     texts = Texts(language)
                     text = without_draft(extract.summary(form, SESSION, texts), form)
-                    wanted = [heading(section, texts) for section in asked(form)]
+                    wanted = [heading(section, texts) for section in model_sections(form)]
                     self.assertEqual(wanted, [head for head in parse(text) if head])
-                    self.assertEqual(set(sections) - set(asked(form)),
+                    self.assertEqual(set(sections) - set(model_sections(form)),
                                      set(sections) & set(BY_CODE))
 
     def test_no_form_names_what_the_messages_do_not(self) -> None:
@@ -172,7 +172,7 @@ class PromptTest(unittest.TestCase):
         for form in FORMS:
             made = summary_request(SESSION, form, ENGLISH)
             self.assertEqual(["system", "user"], [message["role"] for message in made])
-            for section in asked(form):
+            for section in model_sections(form):
                 self.assertEqual(1, made[1]["content"].count("\n" + heading(section, ENGLISH)))
 
     def test_a_request_speaks_the_language_of_the_session(self) -> None:

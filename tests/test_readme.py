@@ -38,7 +38,7 @@ from mini_agent.evidence import FAR
 from mini_agent.lab.measures import CACHED
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.summary import MIN_CALLS
-from mini_agent.messages import answered, pairing_faults
+from mini_agent.messages import pairing_faults, result_positions
 from mini_agent.models.base import ANSWER_SHARE, LONGEST_ANSWER
 from mini_agent.rhythm import all_compressions, rows
 from mini_agent.tools.shell import SECRETS
@@ -219,7 +219,7 @@ class ReadmeTest(unittest.TestCase):
             session, = open_sessions(str(path))
         first, second = session.messages
         self.assertEqual(([], [0]), (list(pairing_faults(session.messages)),
-                                     answered(first, [second])))
+                                     result_positions(first, [second])))
         self.assertEqual({"path": "a.py"}, first["tool_calls"][0]["arguments"])
         self.assertEqual("what the file says", second["content"])
 

@@ -21,7 +21,7 @@ from ..messages import Message, user
 from ..texts import Texts
 from ..words import rows_of
 from .card import MAX_OPEN, card_lines
-from .chronicle import File, Place, backwards, newest, order
+from .chronicle import File, Place, backwards, call_order, newest
 from .rising import common
 from .scene import Scene
 from .view import Entry, View
@@ -128,7 +128,7 @@ def _files(source: _Source, room: int) -> Iterator[Attachment]:
     """The files last read, the newest first, unless a later reading still stands."""
     scene = source.scene
     standing = {file.path for file in file_accesses(source.standing)}
-    known = [(order(place), path, place, content)
+    known = [(call_order(place), path, place, content)
              for path, file in scene.index.chronicle.grow().files.items() if path not in standing
              for place, content in _last_whole(scene, file, source.covered)]
     found = 0
@@ -136,7 +136,7 @@ def _files(source: _Source, room: int) -> Iterator[Attachment]:
         if found == MAX_FILES:
             return
         changed = newest(scene.index.chronicle.files[path].changed, source.covered)
-        key = "file_restored" if changed is None or order(changed) <= when else "file_stale"
+        key = "file_restored" if changed is None or call_order(changed) <= when else "file_stale"
         entry = _cut_to(scene, key, path, place.result, content,
                         min(room, scene.budget.scaled(FILE_TOKENS)))
         if entry is not None:
@@ -150,7 +150,7 @@ def _last_whole(scene: Scene, file: File, covered: Sequence[int]) -> Iterator[tu
     is one. An edit shows only a part, so it does not count."""
     read = newest(file.read, covered)
     for place in backwards(file.changed, covered):
-        if read is not None and order(place) < order(read):
+        if read is not None and call_order(place) < call_order(read):
             break
         if isinstance(content := place.call["arguments"].get("content"), str):
             yield place, content

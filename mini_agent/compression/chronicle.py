@@ -41,7 +41,7 @@ class File:
     def newest(self, covered: Sequence[int]) -> Place | None:
         """The last of these calls that is among the covered messages (rising)."""
         return max(filter(None, (newest(self.read, covered), newest(self.changed, covered))),
-                   default=None, key=order)
+                   default=None, key=call_order)
 
 
 class Chronicle:
@@ -108,7 +108,7 @@ class Chronicle:
         `CHANGED` where one changed it, else `READ`."""
         touched = [(place, path) for path, file in self.files.items()
                    if (place := file.newest(covered)) is not None]
-        touched.sort(key=lambda item: order(item[0]))
+        touched.sort(key=lambda item: call_order(item[0]))
         return {path: CHANGED if newest(self.files[path].changed, covered) else READ
                 for _, path in touched}
 
@@ -130,7 +130,7 @@ def anew_if_broken(cache: object, fresh: Callable[[], object]) -> Iterator[None]
         raise
 
 
-def order(place: Place) -> tuple[int, int]:
+def call_order(place: Place) -> tuple[int, int]:
     """Sort key of answered calls: as they were made, whatever came back first."""
     return place[:2]
 
@@ -146,7 +146,7 @@ def newest(places: Sequence[Place], covered: Sequence[int]) -> Place | None:
     if found is None:
         return None
     beside = takewhile(lambda place: place.message == found.message, backwards(places, covered))
-    return max(beside, key=order)
+    return max(beside, key=call_order)
 
 
 class Work:
@@ -178,7 +178,7 @@ class Work:
         for place in answers[self._answered:]:
             call = place.call
             said = f"{call['name']} {arguments_text(call)}"
-            if said in self._tried and order(self._tried[said]) > order(place):
+            if said in self._tried and call_order(self._tried[said]) > call_order(place):
                 continue
             self._tried[said] = place
             self.failing.pop(said, None)
@@ -188,4 +188,4 @@ class Work:
 
     def failed(self) -> list[str]:
         """The failing calls, the one made last at the end."""
-        return sorted(self.failing, key=lambda said: order(self.failing[said]))
+        return sorted(self.failing, key=lambda said: call_order(self.failing[said]))

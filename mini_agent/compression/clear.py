@@ -20,7 +20,7 @@ from ..messages import Message, calls_of
 from ..tokens import PER_MESSAGE, by_lines
 from ..words import rows_of
 from .scene import Scene
-from .shrink import error_code, results, shorten
+from .shrink import error_code, shorten, whole_results
 from .view import Change, Entry, View
 
 
@@ -55,7 +55,7 @@ class ToolResultClearing:
         no other call, oldest first."""
         stop = min(last_answer(view), newest_results(view, self.keep))
         way_back = scene.way_back_bare
-        for at, entry in results(view, scene, stop):
+        for at, entry in whole_results(view, scene, stop):
             spared = entry.message["name"] in self.exempt or (
                 self.keep_errors and entry.message.get("error"))
             if not spared and entry.tokens > placeholder_tokens(entry, scene, way_back):

@@ -15,7 +15,7 @@ from typing import ClassVar
 from ..errors import StrategyError
 from ..words import rows_of
 from .scene import Scene
-from .shrink import error_code, results
+from .shrink import error_code, whole_results
 from .view import Change, Entry, View
 
 NEVER_STORED = frozenset({"read_result", "recall"})  # what they return is kept already
@@ -61,7 +61,7 @@ class ResultOffload:
     def _movable(self, view: View, scene: Scene) -> Iterator[tuple[int, int]]:
         """(view index, characters) of each result that is longer than its preview may be."""
         shortest = scene.budget.scaled(self.preview_chars)
-        for at, entry in results(view, scene):
+        for at, entry in whole_results(view, scene):
             size = len(entry.message["content"])
             if size > shortest and entry.message["name"] not in NEVER_STORED:
                 yield at, size

@@ -42,7 +42,7 @@ class ToolResultAging:
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """One change for all results that get cheaper, None if there is none."""
-        long = (at for at, entry in results(view, scene)
+        long = (at for at, entry in whole_results(view, scene)
                 if len(entry.message["content"]) > self.min_chars)
         return shorten(self.name, view, scene, long, lambda entry: self._render(
             entry.message, scene.texts))
@@ -80,7 +80,7 @@ class ToolResultClipping:
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """One change for all results that get cheaper, None if there is none."""
         stop = rounds_start(view, self.keep_rounds)
-        long = (at for at, entry in results(view, scene, stop)
+        long = (at for at, entry in whole_results(view, scene, stop)
                 if len(entry.message["content"]) > self.min_chars)
         return shorten(self.name, view, scene, long, lambda entry: self._render(entry, scene))
 
@@ -152,7 +152,7 @@ def unfrozen(view: View, scene: Scene) -> range:
                  len(view) if scene.protection.shorten_tail else scene.protection.tail)
 
 
-def results(view: View, scene: Scene, stop: int | None = None) -> Iterator[tuple[int, Entry]]:
+def whole_results(view: View, scene: Scene, stop: int | None = None) -> Iterator[tuple[int, Entry]]:
     """(view index, entry) of each whole tool result before `stop` that may be shortened."""
     free = unfrozen(view, scene)
     last = free.stop if stop is None else min(stop, free.stop)

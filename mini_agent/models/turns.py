@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..messages import Message, answered, calls_of, groups
+from ..messages import Message, calls_of, groups, result_positions
 from ..texts import Texts
 
 _NAME = re.compile(r"[^A-Za-z0-9_-]")
@@ -75,7 +75,7 @@ def _turns(messages: Sequence[Message], texts: Texts) -> Iterator[Turn]:
         first = messages[group.start]
         results = messages[group.start + 1:group.stop]
         if first["role"] == "assistant":
-            found = answered(first, results)
+            found = result_positions(first, results)
             calls = tuple(_sent(call, None if at is None else results[at], number + index, texts)
                           for index, (call, at) in enumerate(zip(calls_of(first), found)))
             number += len(calls)

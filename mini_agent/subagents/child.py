@@ -20,7 +20,7 @@ from ..assembly import Grant, Setup
 from ..compression.marks import marked_or_bare
 from ..compression.pins import KINDS
 from ..errors import UsageError
-from ..governance import govern, governance_fields, recorded
+from ..governance import govern, governance_fields, recorded_governance
 from ..models.base import ParentModel
 from ..models.scripted import ScriptedModel
 from ..runner import run_task
@@ -111,7 +111,7 @@ def run_request(request: Mapping[str, Any]) -> Ending:
     brief = "\n".join([request["task"], *(marked_or_bare(**pin) for pin in request["pins"])])
     task = Task(name=request["name"], system=request["system"], task=brief, replies=[],
                 language=request["language"], place=request["name"], **own)
-    governance = govern(task) if own else recorded(request["start"], request["name"])
+    governance = govern(task) if own else recorded_governance(request["start"], request["name"])
     trace, tally, give_up = Path(request["trace"]), RunNumbers(), GiveUp(texts)
     grant = Grant(
         request["tools"], writes=request["writes"],

@@ -159,13 +159,13 @@ class Texts:
 
     def __call__(self, key: str, /, **fields: Any) -> str:
         """The text of `key` with its fields filled in; KeyError if there is none."""
-        return self._form(key).format(**{
+        return self._template(key).format(**{
             name: _Count(value) if type(value) is int else value
             for name, value in fields.items()})
 
     def bare(self, key: str) -> str:
         """The text of `key` with its fields empty: the least that it can come to."""
-        return "".join(said for said, *_ in Formatter().parse(self._form(key)))
+        return "".join(said for said, *_ in Formatter().parse(self._template(key)))
 
-    def _form(self, key: str) -> str:
+    def _template(self, key: str) -> str:
         return TEXTS[key][LANGUAGES.index(self.language)]
