@@ -3,8 +3,8 @@
 The records are folded by the one fold that also made them (`compression/state.py`). Each
 change is held to the laws that can be seen in it (those that the policy breaks on purpose
 are left out), to its own numbers, and to honesty where it names a handle. `check` reports
-what is found; a session whose trace contradicts itself is not resumed. Left out: whether
-the tools said what they are said to have said.
+what is found; a session whose trace contradicts itself is not resumed. Left out: whether one
+event follows from another (`course.py`), and whether the tools have said what the trace says.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from .compression.laws import CONSERVATION, GAIN, faults, named
 from .compression.overflow import protection
 from .compression.state import WindowState
 from .compression.view import HOW, Change, Entry, apply, from_payload, prefix_kept
+from .course import Course
 from .errors import TraceError, UsageError
 from .governance import Governance, recorded_governance
 from .lint import Fault, Finding, lint_message, lint_pairing, malformed
-from .messages import Message, text_of
+from .messages import text_of
 from .texts import LANGUAGES, Texts, recorded_language
 from .tokens import estimator
 from .trace import FORMAT, Record
@@ -75,10 +76,7 @@ class _Audit:
                                   Texts(recorded_language(records)))
         self._declared: int | None = None
         self._sent: int | None = None  # tokens of the last request, as estimated
-        self._step = 0  # of the last message
-        self._answer: dict[str, Any] = {}
-        self._children: list[int] = []  # sub-agents that have begun
-        self._at_work: set[int] = set()
+        self._course = Course()
 
     def findings(self, lines: Sequence[Line]) -> Iterator[Finding]:
         """What is wrong with each record, in order; one that makes no sense is one finding."""
@@ -101,39 +99,15 @@ class _Audit:
 
     def _checked(self, record: Record) -> Iterator[Fault]:
         """What is wrong with a record, in the state as it was before."""
-        step = record.get("payload", record).get("step", 0)
-        if type(step) is not int or step < 0:
-            yield "trace", f"no step {step!r}"
+        yield from self._course.faults(record)
         if record["type"] == "message":
-            if fault := malformed(record["message"]):
-                yield "trace", fault
-            if step < self._step:
-                yield "trace", f"step {step} behind step {self._step}"
-            self._step = step
-            yield from self._message(record["message"])
+            ids: set[str] = set()  # of this one: in a session they may repeat, and go out renewed
+            yield from lint_message(record["message"], ids, first=not self._state.history)
             return
         if "entries" in record["payload"]:
             yield from self._change(record["event"], record["payload"])
         if check := self.CHECKS.get(record["event"]):
             yield from check(self, record["payload"])
-
-    def _message(self, message: Message) -> Iterator[Fault]:
-        ids: set[str] = set()  # of this message: in a session they may repeat, and go out renewed
-        yield from lint_message(message, ids, first=not self._state.history)
-        if message["role"] == "tool" and self._answer:
-            yield from self._answered(message)
-
-    def _answered(self, message: Message) -> Iterator[Fault]:
-        result, self._answer = self._answer, {}
-        if result["id"] != message["tool_call_id"]:
-            yield "trace", f"the tool_result before it is of {result['id']!r}"
-        yield from _differing(result, chars=len(message["content"]))
-        if result["ok"] == ("error" in message):
-            yield "trace", "the record and the message do not agree whether it failed"
-
-    def _on_tool_result(self, payload: dict[str, Any]) -> Iterable[Fault]:
-        self._answer = payload  # held against the message that follows
-        return ()
 
     def _change(self, event: str, payload: dict[str, Any]) -> Iterator[Fault]:
         """A compression, or what an undo or a pin put back; only the first has to gain."""
@@ -169,6 +143,8 @@ class _Audit:
             for at, entry in change.inserts))
 
     def _entry(self, entry: Entry) -> Iterator[Fault]:
+        if fault := malformed(entry.message):
+            yield "trace", f"of an entry: {fault}"
         if entry.how not in HOW:
             yield "trace", f"an entry is {entry.how!r}, known is {', '.join(HOW)}"
         for kind, fault in _differing({"tokens": entry.tokens},
@@ -205,29 +181,15 @@ class _Audit:
             if doubt:
                 yield "trace", doubt
 
-    def _on_subagent_start(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
-        if payload["child"] != len(self._children) + 1:
-            yield "trace", f"sub-agent {payload['child']} where {len(self._children) + 1} begins"
-        self._children.append(payload["child"])
-        self._at_work.add(payload["child"])
-
-    def _on_subagent_end(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
-        if payload["child"] not in self._at_work:
-            yield "trace", f"sub-agent {payload['child']} ends and is not at work"
-        self._at_work.discard(payload["child"])
-
     def _on_run_end(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
-        if self._at_work:
-            yield "trace", f"sub-agents {sorted(self._at_work)} have no end"
         view = self._state.view
         yield from _differing(payload, final_messages=len(view))
         if "final_tokens" in payload and self._declared is not None:
             yield from _differing(payload, final_tokens=view.tokens + self._declared)
 
     CHECKS: ClassVar[Mapping[str, Callable[[_Audit, dict[str, Any]], Iterable[Fault]]]] = {
-        "tool_result": _on_tool_result, "model_call": _on_model_call, "run_end": _on_run_end,
-        "model_usage": _on_model_usage, "settings": _on_settings, "resume": _on_settings,
-        "subagent_start": _on_subagent_start, "subagent_end": _on_subagent_end}
+        "model_call": _on_model_call, "run_end": _on_run_end, "model_usage": _on_model_usage,
+        "settings": _on_settings, "resume": _on_settings}
 
     def _limit(self) -> int | None:
         told, budget = self._state.settings.get("learned_window"), self._governance.budget

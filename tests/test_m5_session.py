@@ -399,11 +399,14 @@ class Refused(FolderTest):
         told = self.records[change]["payload"]
         grown = copy.deepcopy(told["entries"])
         grown[0]["message"]["content"] *= 40
+        torn = [record for record in self.records[:result + 1]
+                if record.get("message", {}).get("role") != "assistant"]
+        bare = [record for record in torn if record.get("event") not in ("tool_call",
+                                                                         "tool_result")]
         for what, records, says in (
                 ("seq", [*self.records[:9], *self.records[10:]], r"s\.jsonl:10: .*seq 10 where 9"),
-                ("pairing", renumbered([record for record in self.records[:result + 1]
-                                        if record.get("message", {}).get("role") != "assistant"]),
-                 rf"s\.jsonl:{result}: .*result \'c0\' without its call"),
+                ("call", renumbered(torn), rf"s\.jsonl:{result - 2}: .*no message has made"),
+                ("pairing", renumbered(bare), rf"s\.jsonl:{len(bare)}: .*'c0' without its call"),
                 ("form", self.changed(call_, step="1"), rf"s\.jsonl:{call_ + 1}: .*step"),
                 ("sum", self.changed(change, before_tokens=told["before_tokens"] + 1),
                  rf"s\.jsonl:{change + 1}: .*before_tokens is"),

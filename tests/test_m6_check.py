@@ -82,8 +82,11 @@ class TraceTest(unittest.TestCase):
                        "context_compression" and record["payload"]["strategy"] == "rolling_summary")
         call_at = next(record["seq"] for record in self.records
                        if record.get("event") == "model_call" and record["seq"] > at)
-        first, result = (next(record["seq"] for record in self.records if record.get("event")
-                              == event) for event in ("model_call", "tool_result"))
+        first, call, result, failed = (
+            next(record["seq"] for record in self.records if record.get("event") == event
+                 and record["payload"].get("ok", good) == good)
+            for event, good in (("model_call", True), ("tool_call", True), ("tool_result", True),
+                                ("tool_result", False)))
         for where, change, expected in (
                 (at, ("payload", "before_tokens", 1),
                  "trace: before_tokens is 1, rebuilt it is 4276"),
@@ -101,6 +104,13 @@ class TraceTest(unittest.TestCase):
                 (result, ("payload", "chars", 7), "chars is 7, rebuilt it is"),
                 (result, ("payload", "ok", False), "do not agree whether it failed"),
                 (result, ("payload", "id", "other"), "the tool_result before it is of 'other'"),
+                (failed, ("payload", "code", "X"), "code is 'X', in the message it is 'FILE_NOT"),
+                (call, ("payload", "name", "other"), "no message has made the call 'call_0_0'"),
+                (call, ("payload", "arguments", {}), "no message has made the call 'call_0_0'"),
+                (call_at, ("payload", "step", 5), "step 5 where 0 is at work"),
+                (at, ("payload", "step", 3), "step 3 where 0 is at work"),
+                (result + 1, ("message", "name", "other"),
+                 "a result of 'other', the call was for 'read_file'"),
                 (0, ("payload", "format", 99), "trace: format 99, known is 1"),
                 (0, ("payload", "policy", {"name": "nothing"}), "cannot be checked: "),
                 (len(self.records) - 1, ("payload", "final_messages", 1),
@@ -115,13 +125,17 @@ class TraceTest(unittest.TestCase):
             records[where][place][key] = value
             with self.subTest(expected):
                 found = self.findings(records)
-                line_number = where + (2 if where == result else 1)  # the message is behind it
+                behind = where in (result, failed)  # it is held against the message
+                line_number = where + 1 + behind
                 self.assertTrue([text for text in found if expected in text and text.startswith(
                     f"{line_number}: ")], found[:3])
         records = copy.deepcopy(self.records)
         records[summary]["payload"]["entries"][0]["tokens"] += 1
         self.assertTrue([text for text in self.findings(records)
                          if "of an entry tokens is" in text])
+        records = copy.deepcopy(self.records)
+        records[summary]["payload"]["entries"][0]["message"]["role"] = "robot"
+        self.assertIn(f"{summary + 1}: trace: of an entry: no role 'robot'", self.findings(records))
         records = copy.deepcopy(self.records)
         records[summary]["payload"]["entries"][0]["how"] = "retold"
         self.assertEqual([f"{summary + 1}: trace: an entry is 'retold', known is verbatim, "

@@ -535,7 +535,7 @@ class HouseTest(unittest.TestCase):
                  ("asking", "compression", "evidence", "held", "meter", "rhythm", "tasks",
                   "waiting"),
                  ("governance", "hindsight", "loop"),
-                 ("assembly", "audit", "chat", "runner", "session", "subagents",
+                 ("assembly", "audit", "chat", "course", "runner", "session", "subagents",
                   "subcommands"), ("lab",),
                  ("__init__", "__main__", "cli", "commands", "embedded", "live"))
         floors = {room: floor for floor, names in enumerate(rooms) for room in names}

@@ -1,0 +1,110 @@
+"""Milestone 5: does a trace tell of one course of events, step by step?
+
+What can be held against the records before it alone: the number of the step, a call as it is
+begun against the message that made it, a result against its call and against what the trace
+says of it, sub-agents that begin and end. Left out: the view, its laws and sizes (`audit.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar
+
+from .lint import Fault, malformed
+from .messages import Call, Message, calls_of
+from .trace import Record
+
+
+class Course:
+    """What has happened so far, as far as the next record has to go on from it."""
+
+    def __init__(self) -> None:
+        self._step = 0  # of the last message
+        self._called = -1  # step of the last model call
+        self._to_begin: list[Call] = []  # calls of the last answer that no record tells of yet
+        self._waiting: list[Call] = []  # those that have no result yet
+        self._result: dict[str, Any] = {}  # told of the message that follows
+        self._children: list[int] = []  # sub-agents that have begun
+        self._at_work: set[int] = set()
+
+    def faults(self, record: Record) -> Iterator[Fault]:
+        """What does not go on from the records before. Raises as a record of another form does."""
+        yield from (("trace", text) for text in self._faults(record))
+
+    def _faults(self, record: Record) -> Iterator[str]:
+        step = record.get("payload", record).get("step", max(0, self._called))
+        if type(step) is not int or step < 0:
+            yield f"no step {step!r}"
+            return
+        if record["type"] == "message":
+            yield from self._message(record["message"], step)
+            return
+        if step not in (self._called, self._called + 1):
+            yield f"step {step} where {max(0, self._called)} is at work"
+        if check := self.CHECKS.get(record["event"]):
+            yield from check(self, record["payload"])
+
+    def _message(self, message: Message, step: int) -> Iterator[str]:
+        if step < self._step:
+            yield f"step {step} behind step {self._step}"
+        self._step = step
+        if fault := malformed(message):
+            yield fault
+            return
+        if message["role"] != "tool":
+            self._to_begin, self._waiting = [*calls_of(message)], [*calls_of(message)]
+            return
+        call = next((call for call in self._waiting if call["id"] == message["tool_call_id"]), None)
+        if call is not None:  # else it is no pair, which is told of all messages together
+            self._waiting.remove(call)
+            if call["name"] != message["name"]:
+                yield f"a result of {message['name']!r}, the call was for {call['name']!r}"
+        if self._result:
+            yield from self._as_told(message)
+
+    def _as_told(self, message: Message) -> Iterator[str]:
+        told, self._result = self._result, {}
+        if told["id"] != message["tool_call_id"]:
+            yield f"the tool_result before it is of {told['id']!r}"
+        if told["chars"] != len(message["content"]):
+            yield f"chars is {told['chars']}, rebuilt it is {len(message['content'])}"
+        if told["ok"] == ("error" in message):
+            yield "the record and the message do not agree whether it failed"
+        elif told["code"] != (code := message.get("error", {}).get("code")):
+            yield f"code is {told['code']!r}, in the message it is {code!r}"
+
+    def _on_model_call(self, payload: Mapping[str, Any]) -> Iterable[str]:
+        self._called = payload["step"]
+        return ()
+
+    def _on_tool_call(self, payload: Mapping[str, Any]) -> Iterator[str]:
+        call = next((call for call in self._to_begin if all(
+            call[key] == payload[key] for key in ("id", "name", "arguments"))), None)
+        if call is None:
+            yield f"no message has made the call {payload['id']!r} like this"
+        else:
+            self._to_begin.remove(call)
+
+    def _on_tool_result(self, payload: dict[str, Any]) -> Iterable[str]:
+        self._result = payload  # held against the message that follows
+        return ()
+
+    def _on_subagent_start(self, payload: Mapping[str, Any]) -> Iterator[str]:
+        if payload["child"] != len(self._children) + 1:
+            yield f"sub-agent {payload['child']} where {len(self._children) + 1} begins"
+        self._children.append(payload["child"])
+        self._at_work.add(payload["child"])
+
+    def _on_subagent_end(self, payload: Mapping[str, Any]) -> Iterator[str]:
+        if payload["child"] not in self._at_work:
+            yield f"sub-agent {payload['child']} ends and is not at work"
+        self._at_work.discard(payload["child"])
+
+    def _on_run_end(self, _: Mapping[str, Any]) -> Iterator[str]:
+        if self._at_work:
+            yield f"sub-agents {sorted(self._at_work)} have no end"
+
+    CHECKS: ClassVar[Mapping[str, Callable[[Course, dict[str, Any]], Iterable[str]]]] = {
+        "model_call": _on_model_call, "tool_call": _on_tool_call, "tool_result": _on_tool_result,
+        "subagent_start": _on_subagent_start, "subagent_end": _on_subagent_end,
+        "run_end": _on_run_end}
