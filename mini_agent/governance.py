@@ -16,7 +16,7 @@ from .compression.policies import (
     Policy, budget_of, differing, find_policy, from_data, catalogue_policy, with_settings)
 from .errors import UsageError
 from .models.base import ANSWER_SHARE, longest_answer
-from .tasks import Task
+from .tasks import Task, located_in
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,11 @@ def govern(task: Task, policy: str = "", window: int | None = None) -> Governanc
     None where nothing asks for a window. Raises `UsageError` for a wrong setting, in the
     script of a sub-agent too.
     """
+    with located_in(task):
+        return _govern(task, policy, window)
+
+
+def _govern(task: Task, policy: str, window: int | None) -> Governance | None:
     check_child_scripts(task)
     limit = window or task.threshold or task.window
     own = task.policy or ("published" if limit else "")
@@ -67,10 +72,13 @@ def govern(task: Task, policy: str = "", window: int | None = None) -> Governanc
 def check_child_scripts(task: Task) -> None:
     """Raise `UsageError` for a wrong policy or setting in the script of a sub-agent. Found only
     when that sub-agent starts, it would be one failed call in a run that ends as usual."""
-    for number, reply in enumerate(task.replies):
-        for key, script in reply.get("children", {}).items():
-            govern(Task(task.name, "", "", script["replies"], **governance_fields(script),
-                        place=f"{task.place}: replies[{number}].children.{key}"))
+    children = ((f"{task.place}: replies[{number}].children.{key}", script)
+                for number, reply in enumerate(task.replies)
+                for key, script in reply.get("children", {}).items())
+    with located_in(task):
+        for place, script in children:
+            govern(Task(task.name, "", "", script["replies"], place=place,
+                        **governance_fields(script)))
 
 
 def governance_fields(script: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from .compression.pins import Pin, Pins
 from .errors import UsageError
 from .governance import Governance
 from .loop import Outcome
-from .tasks import Task
+from .tasks import Task, located_in
 from .texts import Texts, language_of
 from .tokens import estimator
 from .trace import FORMAT, Tracer
@@ -38,7 +38,8 @@ def run_task(task: Task, setup: Setup, governance: Governance | None = None,
     start: dict[str, Any] = {"format": FORMAT, "task": task.name}
     if governance is not None:
         start |= governance.as_recorded()
-    said = "\n".join([task.task, *_marks(task, governance)])
+    with located_in(task):
+        said = "\n".join([task.task, *_marks(task, governance)])
     if language_of(said) != task.language:  # else whoever reads the trace knows it
         start["language"] = task.language
     return agent.run(task.system, said, start)
@@ -48,12 +49,12 @@ def _marks(task: Task, governance: Governance | None) -> Iterator[str]:
     """The pins of a task file as marks, which stand under the task. `UsageError` for too many."""
     pins = Pins((), Texts(task.language))
     for number, fields in enumerate(task.pins):
-        mark, pin = marked(**fields), Pin(1, **fields)
+        place = f"{task.place}: pins[{number}]"
+        mark, pin = marked(**fields, place=place), Pin(1, **fields)
         problem = "" if governance is None else too_large(
             pin, pins, estimator(governance.estimator), governance.budget.window)
         if problem:
             raise UsageError(f"there is no room for this pin: {problem}", value=pin.text,
-                             place=f"{task.place}: pins[{number}]",
-                             remedy="pin less, or give a larger window")
+                             place=place, remedy="pin less, or give a larger window")
         pins = replace(pins, pins=(*pins.pins, pin))
         yield mark

@@ -8,15 +8,18 @@ before anything runs; what is wrong is one line with file, line, column and fiel
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .compression.budget import MOST
 from .compression.pins import KINDS
-from .json_files import read_object
+from .errors import UsageError
+from .json_files import located, read_object
 from .messages import Message
-from .models.scripted import INJECTIONS, SUMMARIES, ScriptedModel, replies_left
+from .models.scripted import (
+    INJECTIONS, OF_A_CALL, SUMMARIES, ScriptedModel, replies_left)
 from .texts import LANGUAGES, Texts, language_of
 from .tools.schema import OBJECT, TEXT, array_of, object_of, one_of, schema_faults
 
@@ -35,7 +38,8 @@ CHILD_SCHEMA = object_of({name: SCHEMA["properties"][name] for name in _OF_A_CHI
 
 @dataclass(frozen=True)
 class Task:
-    """A task file, checked. `threshold` and `window` are in tokens, None if not given."""
+    """A task, checked. `threshold` and `window` are in tokens, None if not given. `place` is
+    what errors about it name, its `file` if it has one."""
 
     name: str
     system: str
@@ -49,6 +53,7 @@ class Task:
     language: str = ""
     summaries: list[str] = field(default_factory=list)
     place: str = ""
+    file: Path | None = None
 
     @property
     def delegates(self) -> bool:
@@ -73,12 +78,27 @@ def load_task(path: Path) -> Task:
     """Read and check a task file. `TaskFileError` says what is wrong, and where."""
     value = read_object(path, SCHEMA, _reply_faults)
     language = value.get("language") or language_of(value["task"])
-    return Task(**{**value, "language": language, "place": str(path),
+    return Task(**{**value, "language": language, "place": str(path), "file": path,
                    "name": value.get("name", path.stem)})
 
 
+@contextmanager
+def located_in(task: Task) -> Iterator[None]:
+    """What is found wrong with a field of a task only after `load_task` (a `UsageError` about
+    `FILE: FIELD`) gets its line and column too."""
+    try:
+        yield
+    except UsageError as error:
+        where = error.place.removeprefix(f"{task.place}: ")
+        if task.file is None or where == error.place:
+            raise
+        raise located(task.file, where.replace(": ", "."), error) from None
+
+
 def _reply_faults(value: dict[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
-    """What a schema cannot say: a reply says something, one limit is enough."""
+    """What a schema cannot say: people and replies say something, one limit is enough."""
+    if not value.get("task", "a script has none").strip():
+        yield "task", "task says nothing"
     if "threshold" in value and "window" in value:
         yield (f"{place}window",
                "window stands beside a threshold, which is window and trigger in one")
@@ -86,6 +106,9 @@ def _reply_faults(value: dict[str, Any], place: str = "") -> Iterator[tuple[str,
         where = f"{place}replies[{number}]"
         if not any(reply.get(key) for key in ("content", "tool_calls", "inject")):
             yield where, f'{where} says nothing (ask for it with "inject": "empty")'
+        if reply.get("inject") in OF_A_CALL and not reply.get("tool_calls"):
+            yield (f"{where}.inject",
+                   f"{where}.inject: {reply['inject']} is a fault of calls, and there are none")
         yield from _child_faults(reply, where)
 
 

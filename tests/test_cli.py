@@ -55,7 +55,7 @@ class RunTest(FolderTest):
         trace = self.folder / "t.jsonl"
         task = self.write_task(replies=[DONE], threshold=5000)
         answered("run", str(task), "--workspace", str(self.folder), "--trace", str(trace),
-                   "--window", "700", "--policy", "clip")
+                 "--window", "700", "--policy", "clip")
         start = next(read_trace(trace).events("run_start"))
         self.assertEqual({"name": "clip", "window": 700}, start["policy"])
 
@@ -138,6 +138,28 @@ class BadInputTest(FolderTest):
                 path.write_text(text, encoding="utf-8")
                 self.refused("run", str(path), says=says)
 
+    def test_what_no_schema_can_judge_is_placed_too(self) -> None:
+        """A setting, a policy, a pin, and the policy of a sub-agent: line, column and field."""
+        text = """{"system": "s", "task": "t", "replies": [{"content": "d", "tool_calls": [
+            {"name": "delegate"}], "children": {"0": {"replies": [{"content": "d"}]}}}],
+            "threshold": 900, "policy": "layered",
+            "compression": {"lines": 3},
+            "pins": [{"text": "Keep it."}]}"""
+        path = self.folder / "task.json"
+        for old, new, says in (
+                ('"lines": 3', '"lines": -3', r":4:38: compression\.lines: lines must be at least"),
+                ('"lines"', '"line"', r":4:37: compression\.line: no setting 'line'"),
+                ("layered", "layers", r":3:41: policy: no policy 'layers'; did you mean layered"),
+                ("Keep it.", "a</pin>b", r":5:22: pins\[0\]: this pin cannot be written as a mark"),
+                ("Keep it.", "", r":5:22: pins\[0\]: this pin cannot be .*; give a text without"),
+                ("Keep it.", "word " * 200, r":5:22: pins\[0\]: there is no room for this pin"),
+                ('"0": {', '"0": {"policy": "clip", "window": 9, "compression": {"line": 1},',
+                 r":2:\d+: replies\[0\]\.children\.0\.compression\.line: no setting 'line'")):
+            with self.subTest(says):
+                self.assertIn(old, text)
+                path.write_text(text.replace(old, new), encoding="utf-8")
+                self.refused("run", str(path), says=f"task.json{says}")
+
     def test_a_recorded_session_is_sent_to_compare(self) -> None:
         """Whoever gives `run` a log, of one list or of many lines, is told what takes it."""
         for name in ("log-review-zh.json", "lesson.jsonl"):
@@ -150,16 +172,23 @@ class BadInputTest(FolderTest):
         for script, says in (({"policy": "clipp", "window": 9_000}, "no policy 'clipp'; did you"),
                              ({"policy": "clip"}, "policy 'clip' needs a window"),
                              ({"policy": "clip", "window": 9_000, "compression": {"line": 3}},
-                              "compression.line: no setting 'line'.* did you mean lines")):
+                              "no setting 'line'.* did you mean lines")):
             with self.subTest(says):
                 script["replies"] = [DONE]
-                self.task_refused(rf"replies\[0\]\.children\.0: .*{says}", replies=[
+                self.task_refused(rf"replies\[0\]\.children\.0.* {says}", replies=[
                     {"tool_calls": [call], "children": {"0": script}}, DONE])
 
     def test_a_reply_that_says_nothing_is_refused(self) -> None:
         """An empty reply has to be asked for with inject."""
         self.task_refused(r'replies\[1\] says nothing \(ask for it with "inject": "empty"\)',
                           replies=[DONE, {"content": ""}])
+        self.task_refused("task says nothing", task=" \n")
+
+    def test_a_fault_of_calls_needs_a_call(self) -> None:
+        """Without one the fault that was asked for would not be shown, and nobody told."""
+        for inject in ("bad_json", "unknown_tool"):
+            self.task_refused(rf"replies\[0\]\.inject: {inject} is a fault of calls, and there are "
+                              "none", replies=[{"content": "d", "inject": inject}])
 
     def test_wrong_compression_settings_are_named(self) -> None:
         """Unknown, of another type, negative, and settings without a threshold."""
@@ -181,7 +210,7 @@ class BadInputTest(FolderTest):
                                ({"attach": "cards"}, r"compression.attach: nothing named 'cards'")):
             with self.subTest(says):
                 self.task_refused(says, window=9_000, policy="two_layer", compression=settings)
-        self.task_refused(r"task.json: policy: no policy 'clipp'; did you mean clip", window=9_000,
+        self.task_refused(r"task.json:1:\d+: policy: no policy 'clipp'; did you mean clip", window=9_000,
                           policy="clipp")
         self.task_refused("a reserve of 200000 of 200000 tokens leaves nothing", window=100,
                           policy="digest", compression={"reserve": 200_000})
@@ -267,7 +296,7 @@ class ShowTest(FolderTest):
                         ["show", "T", "--policy", "clip", "--step", "2"]):
             with self.subTest(command):
                 of_file, of_pipe = ([*map(str, (place if word == "T" else word
-                                               for word in command))] for place in (trace, pipe))
+                                                for word in command))] for place in (trace, pipe))
                 writer = threading.Thread(target=pipe.write_bytes, args=(trace.read_bytes(),))
                 writer.start()
                 found = answered(*of_pipe)
@@ -379,7 +408,7 @@ class PoliciesTest(FolderTest):
         trace = self.folder / "trace.jsonl"
         done = answered("run", str(SCRIPTS / "m3_task.json"), "--workspace",
                         str(copytree(ROOT / "workspace" / "m3", self.folder / "m3")),
-                          "--policy", str(path), "--window", "6000", "--trace", str(trace))
+                        "--policy", str(path), "--window", "6000", "--trace", str(trace))
         self.assertEqual(done.returncode, 0, done.stderr)
         start = next(read_trace(trace).events("run_start"))
         self.assertEqual(start["policy"]["file"]["trigger"], "30%")

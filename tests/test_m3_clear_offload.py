@@ -26,7 +26,7 @@ class Clearing(unittest.TestCase):
         run = PolicySession(ladder("tool_result_clearing", **settings), NEVER, trigger=0)
         for number in range(5):
             run.round(f"f{number}.py", f"row {number}\n" * 100, tool=tool,
-                       said=f"I look at f{number}.py. Then I go on." if number else "")
+                      said=f"I look at f{number}.py. Then I go on." if number else "")
         run.ask()
         return run
 
@@ -92,7 +92,7 @@ class Clearing(unittest.TestCase):
         run = PolicySession(ladder("tool_result_clearing", keep=0), NEVER, trigger=0)
         for raw in ('{"path": "a', '{"path": "b' + "x" * 200, '{"path": "a'):
             run.say(assistant("", [call("c", "read_file", raw)]),
-                     tool_result("c", "read_file", "no JSON\n" * 99))
+                    tool_result("c", "read_file", "no JSON\n" * 99))
         run.say(assistant("Odd."))
         run.ask()
         said = [run.entry(index).message["content"] for index in (3, 5, 7)]
@@ -107,11 +107,11 @@ class Clearing(unittest.TestCase):
         """A placeholder's target is that of the call it answers, also where ids repeat."""
         run = PolicySession(ladder("tool_result_clearing", keep=0), NEVER, trigger=0)
         run.say(assistant("", [call("x", "read_file", {"path": "one"}),
-                                call("y", "read_file", {"path": "two"}),
-                                call("x", "read_file", {"path": "three"})]),
-                 tool_result("y", "read_file", "2\n" * 200),
-                 tool_result("x", "read_file", "1\n" * 200),
-                 tool_result("x", "read_file", "3\n" * 200), assistant("Read."))
+                               call("y", "read_file", {"path": "two"}),
+                               call("x", "read_file", {"path": "three"})]),
+                tool_result("y", "read_file", "2\n" * 200),
+                tool_result("x", "read_file", "1\n" * 200),
+                tool_result("x", "read_file", "3\n" * 200), assistant("Read."))
         run.ask()
         self.assertEqual([run.entry(index).message["content"].split(",")[0]
                           for index in (3, 4, 5)],
@@ -273,7 +273,7 @@ class Offload(unittest.TestCase):
         run.round("x", "y" * 60_000)
         run.ask()
         run.window.use(with_settings(run.window.policy, {"max_chars": 50_000}, "test"),
-                        run.window.budget, run.step)
+                       run.window.budget, run.step)
         sent = run.window.after_refusal(run.history, run.step, PromptTooLongError("too long"))
         self.assertTrue(sent[3]["content"].startswith("[offloaded #3: "))
 

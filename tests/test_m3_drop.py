@@ -268,7 +268,7 @@ class Recall(unittest.TestCase):
         run = PolicySession("recall", 800)
         for number in range(12):
             run.round("12", f"row {number} of it\n" * 28,
-                       tool="read_result" if number % 2 else "read_file")
+                      tool="read_result" if number % 2 else "read_file")
         run.ask()
         self.assertEqual({run.history[index]["role"] for index in run.store.texts},
                          {"assistant", "tool"})

@@ -537,7 +537,7 @@ class CutOff(unittest.TestCase):
         "tiers": ((1_400, 800), (Rung(Cut("a", least=300), "50%"), Rung(Cut("b"), "70%")),
                   {"target": "30%"}),
         "one name twice": ((1_400, 800), (Rung(Cut("a", least=400)), Rung(Cut("b", least=200)),
-                                           Rung(Cut("a"))), {"target": "40%"}),
+                                          Rung(Cut("a"))), {"target": "40%"}),
         "before every request": ((2_400, 400),
                                  (Rung(Cut("a", least=200), ALWAYS), Rung(Cut("b"), "90%")),
                                  {"target": "30%"}),

@@ -249,8 +249,8 @@ class Sessions(FolderTest):
         """One line with the field, the numbers and what to do."""
         with self.assertRaises(UsageError) as caught:
             self.run_pinned([], pins=[{"text": RULE}, {"text": "word " * 80}], threshold=900)
-        self.assertRegex(str(caught.exception), r"task.json: pins\[1\]: there is no room for this "
-                         r"pin: it has 104 tokens and 11 are pinned already; pins may take 90 "
+        self.assertRegex(str(caught.exception), r"task.json:1:\d+: pins\[1\]: there is no room for "
+                         r"this pin: it has 104 tokens and 11 are pinned already; pins may take 90 "
                          r"together \(10 % of 900\); pin less, or give a larger window")
 
     def test_paths_are_protected_also_where_the_text_is_too_long_to_be_pinned(self) -> None:

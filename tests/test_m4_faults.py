@@ -17,7 +17,7 @@ from mini_agent.loop import Outcome
 from mini_agent.messages import call, pairing_faults
 from mini_agent.subagents.child import GiveUp
 from mini_agent.subagents.endings import (STATUSES, Ending, Numbers, ending_of, ending_from,
-                                            numbers_of)
+                                          numbers_of)
 from mini_agent.subagents.orders import ChildLimits, Order, clashes
 from mini_agent.subagents import processes
 from mini_agent.subagents.processes import LINE_BYTES, ChildOutput, ChildProcess

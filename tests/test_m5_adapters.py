@@ -357,7 +357,7 @@ class MessagesTests(Case):
         """Between texts and calls, as it came; ids alone are new."""
         content = [THINKING, {"type": "text", "text": "One."}, REDACTED,
                    {"type": "text", "text": "Two."}, THINKING, USE, {**USE, "id": "toolu_2",
-                                                                    "input": {}}]
+                                                                     "input": {}}]
         for answer in (stream(*messages_events(*content)), plain(blocks(*content))):
             _, bodies, _ = self.talk(answer, plain(blocks(USE)))
             back = bodies[1]["messages"][1]["content"]

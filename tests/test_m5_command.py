@@ -249,7 +249,7 @@ class WrongSettings(Case):
         script = self.write_task(replies=[{"tool_calls": [
             {"name": "delegate", "arguments": {"task": "look"}}], "children": {
                 "0": {"policy": "clipp", "window": 9_000, "replies": [said]}}}, said])
-        self.refused(r"replies\[0\]\.children\.0: policy: no policy 'clipp'; did you mean clip",
+        self.refused(r"replies\[0\]\.children\.0\.policy: no policy 'clipp'; did you mean clip",
                      "chat", "go", "--script", str(script))
 
     def test_endpoint_key_and_model(self) -> None:

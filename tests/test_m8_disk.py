@@ -115,7 +115,7 @@ class FullAnywhereTest(FolderTest):
         trace = self.folder / f"{policy}-{room}.jsonl"
         with contextlib.nullcontext() if room is None else full_disk(room):
             status, said = said_by("run", str(task), "--workspace", str(self.folder),
-                                  "--trace", str(trace))
+                                   "--trace", str(trace))
         return status, said, trace
 
     def test_a_run_ends_with_one_line_and_a_trace_that_is_true(self) -> None:
@@ -330,15 +330,16 @@ class NowhereTest(FolderTest):
         self.assertEqual(before, sorted(os.listdir(self.folder)))
 
     def test_the_folder_of_what_leaves_the_window(self) -> None:
-        """A file stands in its place: what would have gone stays, as long as there is room."""
+        """A file stands in its place: what would have gone stays, as long as there is room;
+        where there is none, the ending names what could not put it away."""
         (self.folder / "t.d").write_text("in the way", encoding="utf-8")
         (self.folder / "big.txt").write_text("a line of this text\n" * 600, encoding="utf-8")
         for policy, ending in (("two_layer", r"\A\Z"),
-                               ("recall", r"\Amini-agent: overflow: .*\n\Z")):
+                               ("recall", r"\Amini-agent: overflow: .*; find out why recall failed .*\n\Z")):
             task = self.write_task(window=13_500, policy=policy, replies=[*[{"tool_calls": [{
                 "name": "read_file", "arguments": {"path": "big.txt"}}]}] * 4, {"content": "done"}])
             status, said = said_by("run", str(task), "--workspace", str(self.folder), "--trace",
-                                  str(self.folder / "t.jsonl"))
+                                   str(self.folder / "t.jsonl"))
             with self.subTest(policy):
                 self.assertRegex(said, ending)
                 failed = [told for told in read_trace(self.folder / "t.jsonl").events(

@@ -438,7 +438,7 @@ class HouseTest(unittest.TestCase):
                 if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names), *(
                 node.name for node in nodes if isinstance(node, (ast.ClassDef, ast.FunctionDef))),
                 *(node.id for node in nodes if isinstance(node, ast.Name)
-                and isinstance(node.ctx, ast.Store))}
+                  and isinstance(node.ctx, ast.Store))}
             said = {name.id for node in nodes for kind in ("annotation", "returns")
                     for told in [getattr(node, kind, None)] if told
                     for name in ast.walk(told)

@@ -21,18 +21,18 @@ _FIELD = re.compile(r"([a-z]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 FIELDS = ("kind", "protect")
 
 
-def marked(text: str, kind: str = "constraint", protect: str = "") -> str:
+def marked(text: str, kind: str = "constraint", protect: str = "", place: str = "pins") -> str:
     """The mark for a pin, as it may stand in a user message.
 
-    `UsageError` where it would end too soon or would not be one.
+    `UsageError`, about `place`, where it would end too soon or would not be one.
     """
     quote = "'" if '"' in protect else '"'
     glob = f" protect={quote}{protect}{quote}" if protect else ""
     mark = f'<pin kind="{kind}"{glob}>{text}</pin>'
     found = [pin for pin, wrong in marks(0, {"role": "user", "content": mark}) if not wrong]
     if found != [Pin(0, text.strip(), kind, protect)]:
-        raise UsageError("this pin cannot be written as a mark", place="pins", value=text,
-                         remedy="leave out </pin>, quotes and angle brackets")
+        raise UsageError("this pin cannot be written as a mark", place=place, value=text,
+                         remedy="give a text without </pin>, and a glob without quotes and <>")
     return mark
 
 

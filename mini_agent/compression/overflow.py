@@ -42,17 +42,25 @@ def overflow_error(state: WindowState, step: int, tokens: int, budget: Budget,
     """The error that names what cannot be moved, how many tokens it has, and a window for it.
 
     Parts are estimated; where the endpoint counts more than that, their sum is named as well.
-    Where the summariser has failed, more could be moved, and the remedy says so first.
+    Where the summariser, or a store, has failed, more could be moved, and the remedy says so
+    first.
     """
-    texts, failures = state.texts, state.breaker.failures
+    texts = state.texts
     named = ", ".join(f"{texts(f'part_{name}'.replace(' ', '_'))} {size}" for name, size in parts)
     if tokens > state.tokens:
         named += texts("end_overflow_estimated", estimated=state.tokens)
     return ContextOverflowError(
         texts("end_overflow", tokens=tokens, limit=budget.hard, step=step, parts=named),
         tokens=tokens, limit=budget.hard, immovable=parts, place=texts("end_window"),
-        remedy=(texts("end_overflow_failed", count=failures) if failures else "")
-        + texts("end_overflow_remedy", window=budget.window_for(tokens)))
+        remedy=_failed(state) + texts("end_overflow_remedy", window=budget.window_for(tokens)))
+
+
+def _failed(state: WindowState) -> str:
+    """What could be mended so that more could be moved, "" if nothing."""
+    if failures := state.breaker.failures:
+        return state.texts("end_overflow_failed", count=failures)
+    names = sorted(name for name, reason in state.skips.seen if reason == "failed")
+    return state.texts("end_overflow_undone", names=", ".join(names)) if names else ""
 
 
 def _part(at: int, entry: Entry, protection: Protection) -> str:

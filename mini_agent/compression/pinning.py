@@ -68,7 +68,7 @@ def put_back(pin: Pin, state: WindowState) -> Change | None:
 def record_of(pin: Pin, step: int, by: str, refused: str, state: WindowState) -> dict[str, Any]:
     """The payload of a `pin` record, with the change that puts the pin back where it needs one."""
     fields = {"index": pin.index, "text": pin.text, "kind": pin.kind, "protect": pin.protect,
-            "by": by}
+              "by": by}
     if refused:
         return {"step": step, **fields, "refused": refused}
     change = put_back(pin, state)

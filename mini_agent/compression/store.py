@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 TOKENIZERS = ("trigram", "unicode61")  # of FTS5, the better first
 MAX_TERMS = 24  # of a query; the rest is not looked for
+_REMEDY = "see that its folder can be written; what would have gone stays"
 _TERM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./\-]*|[\u3400-\u9fff]+")
 
 
@@ -159,7 +160,7 @@ class FolderStore:
                 self._restored = {}
             except sqlite3.Error as error:
                 raise StrategyError(f"the store cannot be used ({error})", place="store.sqlite",
-                                    remedy="free some space; what would have gone stays") from error
+                                    remedy=_REMEDY) from error
 
     def _make_file(self) -> None:
         """Make the file of the store, for its owner alone; what lay there before goes first."""
@@ -176,7 +177,7 @@ class FolderStore:
             yield
         except OSError as error:
             raise StrategyError(f"it cannot be kept ({error.strerror})", place=place,
-                                remedy="free some space; what would have gone stays") from error
+                                remedy=_REMEDY) from error
         except ImportError as error:
             raise StrategyError(f"this Python has no module {error.name!r}", place=place,
                                 remedy=BUILT_WITH_IT) from error

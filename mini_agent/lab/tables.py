@@ -124,7 +124,7 @@ def _facts(rows: Sequence[TrialRow], never_said: bool = True) -> Iterator[str]:
         if not never_said and list(states) == ["gone"]:
             continue
         places = "; ".join(f"{state or 'not said yet'} under {', '.join(names)}"
-                         for state, names in states.items())
+                           for state, names in states.items())
         yield f"  fact {fact!r}: {places}"
 
 

@@ -19,6 +19,7 @@ from .base import Reply
 
 INJECTIONS = ("error", "empty", "bad_json", "unknown_tool", "overflow")
 SILENT = ("error", "overflow")  # the injections that leave no answer
+OF_A_CALL = ("bad_json", "unknown_tool")  # those that are in each call of a reply
 SUMMARIES = ("ok", "empty", "long", "raise")
 LONG_SUMMARY = 2  # an injected "long" summary has this many times its source's characters
 

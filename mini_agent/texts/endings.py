@@ -33,6 +33,8 @@ ENDINGS: dict[str, tuple[str, str]] = {
     "end_overflow_failed": ("find out why the summariser failed ({count} in a row), take a "
                             "policy that asks no model (digest), or ",
                             "请查明摘要为何失败(连续 {count} 次),或改用不询问模型的策略(digest),或"),
+    "end_overflow_undone": ("find out why {names} failed (`show` says it), or ",
+                            "请查明 {names} 为何失败(见 `show`),或"),
     "end_overflow_remedy": ("raise the window to {window} or more, or protect less",
                             "请把窗口增大到 {window} 或以上,或减少受保护的内容"),
     "part_tool_declarations": ("tool declarations", "工具声明"),

@@ -118,7 +118,7 @@ def session(url: str, provider: str, policy: str, believed: int, report: Report)
     true = [payload["prompt_tokens"] for payload in of(records, "model_usage")
             if "prompt_tokens" in payload]
     whole = estimator(ESTIMATE)(message["message"] for message in records
-                              if message["type"] == "message")
+                                if message["type"] == "message")
     report.expect(whole > WINDOW and max(true) <= WINDOW,
                   f"{name}: a history of about {whole} tokens, the largest prompt had {max(true)}")
     trigger = "threshold" if believed == WINDOW else "overflow"
