@@ -210,8 +210,8 @@ class BadInputTest(FolderTest):
                                ({"attach": "cards"}, r"compression.attach: nothing named 'cards'")):
             with self.subTest(says):
                 self.task_refused(says, window=9_000, policy="two_layer", compression=settings)
-        self.task_refused(r"task.json:1:\d+: policy: no policy 'clipp'; did you mean clip", window=9_000,
-                          policy="clipp")
+        self.task_refused(r"task.json:1:\d+: policy: no policy 'clipp'; did you mean clip",
+                          window=9_000, policy="clipp")
         self.task_refused("a reserve of 200000 of 200000 tokens leaves nothing", window=100,
                           policy="digest", compression={"reserve": 200_000})
 
