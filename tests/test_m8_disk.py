@@ -335,7 +335,8 @@ class NowhereTest(FolderTest):
         (self.folder / "t.d").write_text("in the way", encoding="utf-8")
         (self.folder / "big.txt").write_text("a line of this text\n" * 600, encoding="utf-8")
         for policy, ending in (("two_layer", r"\A\Z"),
-                               ("recall", r"\Amini-agent: overflow: .*; find out why recall failed .*\n\Z")):
+                               ("recall", r"\Amini-agent: overflow: .*; find out why recall "
+                                          r"failed .*\n\Z")):
             task = self.write_task(window=13_500, policy=policy, replies=[*[{"tool_calls": [{
                 "name": "read_file", "arguments": {"path": "big.txt"}}]}] * 4, {"content": "done"}])
             status, said = said_by("run", str(task), "--workspace", str(self.folder), "--trace",
