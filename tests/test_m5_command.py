@@ -116,6 +116,29 @@ class Once(Case):
         self.assertEqual((0, "Two.\n"), (done.returncode, done.stdout), done.stderr)
         self.assertEqual(["system", "user", "assistant", "user"], roles)
 
+    def test_a_session_is_not_replaced_by_the_next_one(self) -> None:
+        """Nor is a file that is no trace: nothing is sent, and the file is as it was."""
+        trace, notes = self.folder / "my s.jsonl", self.folder / "notes"
+        notes.write_text("{}\n", encoding="utf-8")
+        with FakeServer(said("One."), said("Two.")) as server:
+            self.run_agent("say one", "--trace", str(trace), server=server)
+            before = trace.read_bytes()
+            for arguments in (("say two",), ("chat",)):
+                done = self.run_agent(*arguments, "--trace", str(trace), server=server, typed="x\n")
+                self.assertEqual((2, f"mini-agent: {trace}: a session is kept in this file already; "
+                                  f"go on with mini-agent resume '{trace}', or name another file\n"),
+                                 (done.returncode, done.stderr))
+                done = self.run_agent(*arguments, "--trace", str(notes), server=server, typed="x\n")
+                self.assertEqual((2, f"mini-agent: {notes}: this file is no trace, and would be "
+                                  "replaced by one; name another file\n"),
+                                 (done.returncode, done.stderr))
+            self.assertEqual(1, len(server.requests))
+            self.assertEqual((before, "{}\n"),
+                             (trace.read_bytes(), notes.read_text(encoding="utf-8")))
+            trace.write_bytes(b"")
+            self.assertEqual(0, self.run_agent("say it", "--trace", str(trace), server=server
+                                               ).returncode)
+
     def test_a_session_goes_on_in_its_script(self) -> None:
         """Behind the replies it has had; one of another script begins at the first."""
         trace = str(self.folder / "s.jsonl")
@@ -144,8 +167,9 @@ class Once(Case):
 
     def test_another_window_does_not_change_a_policy_of_a_file(self) -> None:
         """Nobody knows its name, or it is that of another policy: the file's is in the trace."""
-        trace, mine = str(self.folder / "s.jsonl"), self.folder / "mine.json"
+        mine = self.folder / "mine.json"
         for name in ("mine", "clip"):
+            trace = str(self.folder / f"{name}.jsonl")
             mine.write_text(json.dumps({"name": name, "ladder": [
                 {"strategy": "tool_result_aging", "settings": {"head_chars": 77}}]}), "utf-8")
             with FakeServer(said("One."), said("Two.")) as server:

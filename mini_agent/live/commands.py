@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import time
 from collections.abc import Mapping
 from itertools import count
@@ -75,6 +76,8 @@ def _chat(options: argparse.Namespace) -> int:
     from .wiring import Wiring
 
     path = options.trace or _new_path(state_folder(os.environ) / "sessions")
+    if options.script is None:
+        _check_unused(path)
     wiring = Wiring(options, os.environ)
     with TraceFile(path) as file, wiring.interrupts:
         if options.request is not None:
@@ -111,6 +114,18 @@ def state_folder(environ: Mapping[str, str]) -> Path:
     home = environ.get("XDG_STATE_HOME", "")
     base = Path(home) if home.startswith("/") else Path.home() / ".local" / "state"
     return base / "mini-agent"
+
+
+def _check_unused(path: Path) -> None:
+    """Raise `UsageError` for a file with something in it: a session that was kept is not
+    replaced by the next one, unless a script can play it again."""
+    from ..disk import check_new
+    from ..trace import OPENING
+
+    check_new(path, OPENING, "trace")
+    if path.is_file() and path.stat().st_size:
+        raise UsageError("a session is kept in this file already", place=str(path), remedy="go on "
+                         f"with mini-agent resume {shlex.quote(str(path))}, or name another file")
 
 
 def _new_path(folder: Path) -> Path:
