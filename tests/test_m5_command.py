@@ -124,14 +124,15 @@ class Once(Case):
             self.run_agent("say one", "--trace", str(trace), server=server)
             before = trace.read_bytes()
             for arguments in (("say two",), ("chat",)):
-                done = self.run_agent(*arguments, "--trace", str(trace), server=server, typed="x\n")
-                self.assertEqual((2, f"mini-agent: {trace}: a session is kept in this file already; "
-                                  f"go on with mini-agent resume '{trace}', or name another file\n"),
-                                 (done.returncode, done.stderr))
-                done = self.run_agent(*arguments, "--trace", str(notes), server=server, typed="x\n")
-                self.assertEqual((2, f"mini-agent: {notes}: this file is no trace, and would be "
-                                  "replaced by one; name another file\n"),
-                                 (done.returncode, done.stderr))
+                for path, says in (
+                        (trace, "a session is kept in this file already; go on with mini-agent "
+                         f"resume '{trace}', or name another file\n"),
+                        (notes, "this file is no trace, and would be replaced by one; name "
+                         "another file\n")):
+                    done = self.run_agent(*arguments, "--trace", str(path), server=server,
+                                          typed="x\n")
+                    self.assertEqual((2, f"mini-agent: {path}: {says}"),
+                                     (done.returncode, done.stderr))
             self.assertEqual(1, len(server.requests))
             self.assertEqual((before, "{}\n"),
                              (trace.read_bytes(), notes.read_text(encoding="utf-8")))
