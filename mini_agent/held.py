@@ -65,7 +65,8 @@ class HeldEvidence:
         """An entry comes into the view. One that is not verbatim is read here, once."""
         if entry.how == "verbatim":
             for index in entry.stands_for:
-                self._verbatim.update(self._evidence.holds[index])
+                for number in self._evidence.holds[index]:  # few: `update` would cost more
+                    self._verbatim[number] += 1
             return
         found = self._evidence.find(text_of(entry.message))
         self._read[id(entry)] = entry, found
@@ -77,7 +78,8 @@ class HeldEvidence:
         """An entry that came in with `enter` leaves the view."""
         if entry.how == "verbatim":
             for index in entry.stands_for:
-                self._verbatim.subtract(self._evidence.holds[index])
+                for number in self._evidence.holds[index]:
+                    self._verbatim[number] -= 1
             return
         self._shown.subtract(handles(entry))
         for number in self._read.pop(id(entry))[1]:

@@ -36,7 +36,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.pending = self.ended = False
-        self.waiting, self.held = _Region(self, True), _Region(self, False)
+        self.waiting, self.held = _Region(self, is_open=True), _Region(self, is_open=False)
         self._regions: list[bool] = []  # of each nested region: whether it is open to interrupts
         self._unwinding = False  # one was raised: another would cut short what cleans up
         self._late = False       # the one that was caught is meant for the next wait
@@ -60,12 +60,12 @@ class Interrupts:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
 
-    def enter(self, open_: bool) -> None:
+    def enter(self, is_open: bool) -> None:
         """A region begins. Raises a `KeyboardInterrupt` that was kept, if it may come here."""
-        if open_ and (self.pending or self.ended) and not self._unwinding:
+        if is_open and (self.pending or self.ended) and not self._unwinding:
             self.pending = False
             raise KeyboardInterrupt
-        self._regions.append(open_)
+        self._regions.append(is_open)
 
     def leave(self) -> None:
         """The innermost region ends; what was kept in it is raised if it may come now."""

@@ -104,6 +104,7 @@ def quoted(text: str) -> Iterator[str]:
 
 
 def rows_of(text: str) -> list[str]:
-    """The lines of a text without their ends. Only "\\n" ends one, as in every editor's count."""
+    """The lines of a text without their ends, called rows since `lines` gives only some of
+    them. Only "\\n" ends one, as in every editor's count."""
     rows = text.split("\n")
     return rows[:-1] if rows[-1] == "" else rows

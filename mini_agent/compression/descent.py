@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from .attempt import GAINED, VAIN, Attempt
+from .attempt import GAINED, VAIN
 from .policies import ALWAYS, Rung
 from .state import WindowState
 from .view import View
