@@ -191,8 +191,8 @@ class Editing(FolderTest):
     """The line editor, where Python has one."""
 
     def test_lines_are_remembered_in_a_file_of_the_users_own(self) -> None:
-        """Its folder is made; what was read once is read again; one that cannot be written
-        ends nothing."""
+        """Its folder is made; what was read once is read again, but for pastes of many lines;
+        one that cannot be written ends nothing."""
         done: list[tuple[Any, ...]] = []
 
         def note(name: str) -> Callable[..., None]:
@@ -201,7 +201,11 @@ class Editing(FolderTest):
                 if name == "write_history_file":
                     given[0].write_text("x\n", encoding="utf-8")
             return act
-        editor = SimpleNamespace(get_line_buffer=lambda: "half", **{name: note(name) for name in (
+        history = ["line", "a\npaste", "another", "two\nlines"]
+        editor = SimpleNamespace(
+            get_line_buffer=lambda: "half", get_current_history_length=lambda: len(history),
+            get_history_item=lambda number: history[number - 1],
+            remove_history_item=lambda at: history.pop(at), **{name: note(name) for name in (
             "read_history_file", "set_history_length", "set_auto_history", "add_history",
             "write_history_file", "set_startup_hook", "insert_text", "parse_and_bind")})
         path = self.folder / "new" / "history"
@@ -213,6 +217,7 @@ class Editing(FolderTest):
             self.assertEqual([("read_history_file", path), ("set_history_length", HISTORY),
                               ("set_auto_history", False), ("add_history", "a line"),
                               ("write_history_file", path)], done)
+            self.assertEqual(["line", "another"], history)
             self.assertEqual(0o600, stat.S_IMODE(path.stat().st_mode))
             self.assertEqual(0o700, stat.S_IMODE(path.parent.stat().st_mode))
             done.clear()

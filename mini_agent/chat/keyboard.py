@@ -214,5 +214,8 @@ def line_editing(keyboard: Keyboard, history: Path | None,
         if history is not None:
             with suppress(OSError):  # a folder that cannot be written: the lines are lost, no more
                 history.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                for at in reversed(range(readline.get_current_history_length())):
+                    if "\n" in readline.get_history_item(at + 1):  # a paste would fill the file
+                        readline.remove_history_item(at)
                 readline.write_history_file(history)
                 os.chmod(history, 0o600)
