@@ -245,12 +245,12 @@ class PiecesTest(ToolCase):
         self.put("a", NUMBERED)
         self.put("b", b"\0")
         (self.root / "d").mkdir()
-        before = sorted(os.listdir("/proc/self/fd"))
+        before = sorted(os.listdir("/dev/fd"))
         for path in ("a", "b", "d"):
             self.ask("read_file", path=path)
             self.ask("search_text", path=path, pattern="1", regex=True)
         next(text_pieces(self.workspace, "a"))
-        self.assertEqual(before, sorted(os.listdir("/proc/self/fd")))
+        self.assertEqual(before, sorted(os.listdir("/dev/fd")))
 
 
 class ChineseTest(ToolCase):

@@ -6,7 +6,10 @@ import json
 import os
 import random
 import shutil
+import signal
+import subprocess
 import sys
+import tempfile
 import unittest
 import uuid
 from pathlib import Path
@@ -356,6 +359,21 @@ class SessionTest(unittest.TestCase):
                 self.skipTest("no ps")
             with mock.patch.object(os.path, "isdir", lambda path: there):
                 self.assertIn(os.getpid(), processes._processes())
+
+    def test_where_no_process_can_be_listed_the_child_is_killed(self) -> None:
+        """A system with neither /proc nor `ps`, or with a `ps` that fails."""
+        for ps in (None, "exit 47"):
+            with (self.subTest(ps), tempfile.TemporaryDirectory() as folder,
+                  mock.patch.object(os.path, "isdir", lambda path: False),
+                  mock.patch.dict(os.environ, PATH=folder),
+                  subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"],
+                                   start_new_session=True) as child):
+                if ps:
+                    Path(folder, "ps").write_text(f"#!/bin/sh\n{ps}\n", encoding="utf-8")
+                    Path(folder, "ps").chmod(0o755)
+                self.assertEqual([], processes._processes())
+                processes.end_session(child.pid)
+                self.assertEqual(-signal.SIGKILL, child.wait(30))
 
 
 class BatchTest(SubagentTest):

@@ -150,10 +150,12 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def end_session(leader: int, spare: Collection[int] = ()) -> None:
-    """Kill every process of a session but `spare`, and those that appear meanwhile."""
+    """Kill every process of a session but `spare`, and those that appear meanwhile; where
+    processes cannot be listed, its leader alone."""
     ended: set[int] = set(spare)
     for _ in range(ROUNDS):
-        found = {pid for pid in _processes() if pid not in ended and _session(pid) == leader}
+        found = {pid for pid in _processes() or [leader]
+                 if pid not in ended and _session(pid) == leader}
         if not found:
             return
         for pid in sorted(found):
@@ -171,10 +173,13 @@ def _session(pid: int) -> int | None:
 
 
 def _processes() -> list[int]:
-    """The numbers of all processes."""
+    """The numbers of all processes; none where the system has neither `/proc` nor `ps`."""
     if os.path.isdir("/proc/self"):
         return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
-    listed = subprocess.run(["ps", "-A", "-o", "pid="], stdout=subprocess.PIPE, check=True)
+    try:
+        listed = subprocess.run(["ps", "-A", "-o", "pid="], capture_output=True)
+    except FileNotFoundError:
+        return []
     return [int(word) for word in listed.stdout.split()]
 
 
