@@ -14,7 +14,7 @@ from .drift import Drift
 from .skips import BREAKER
 
 GAINED, VAIN, AGAIN = "gained", "vain", "again"  # what can come of asking a rung
-TAKEN_UP = "stage", "threshold"  # the triggers of a descent that goes on from where it was
+RESUMABLE = "stage", "threshold"  # triggers of descents that go on after a killed process
 
 
 class Attempt(NamedTuple):
@@ -42,14 +42,14 @@ class Attempt(NamedTuple):
         return next((number for number in named if number >= behind), next(iter(named), None))
 
 
-def in_vain(payload: Mapping[str, Any], is_open: bool) -> tuple[Attempt, ...]:
-    """The attempt that a `compression_skipped` records; `is_open`: the breaker, after it.
+def skipped_attempts(payload: Mapping[str, Any], is_open: bool) -> tuple[Attempt, ...]:
+    """The attempt that a `compression_skipped` records, after which the breaker `is_open`.
 
-    Nothing if the next time may differ: an interrupt, a full disk. A summariser that
-    failed over the hard limit is asked again until the breaker opens.
+    () if trying again may help, after an interrupt or with a full disk, say. A summariser
+    that failed over the hard limit is asked again until the breaker opens.
     """
     trigger, failed = payload.get("trigger", "threshold"), "failures" in payload
-    if (trigger not in TAKEN_UP or payload["reason"] == BREAKER
+    if (trigger not in RESUMABLE or payload["reason"] == BREAKER
             or payload["reason"] == "failed" and not failed):
         return ()
     again = failed and not is_open and payload["tokens"] > payload["hard"]

@@ -67,8 +67,8 @@ class Progress:
         self.gained.add(number)
         self.level = max(self.level, tokens)
 
-    def take_up(self, trigger: str, state: WindowState, rungs: Sequence[Rung]) -> None:
-        """Go on after the attempts that a process took on this trigger before it was killed."""
+    def resume(self, trigger: str, state: WindowState, rungs: Sequence[Rung]) -> None:
+        """Go on after the attempts that a killed process has made on this trigger."""
         names = [rung.strategy.name for rung in rungs]
         for attempt in state.attempts:
             number = attempt.number(names, self.next)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import LawError, MiniAgentError, SummaryRefused, TraceError
-from .attempt import TAKEN_UP
+from .attempt import RESUMABLE
 from .budget import Budget, tokens_at
 from .descent import Descent, Progress
 from .index import HistoryIndex
@@ -121,8 +121,8 @@ class Ladder:
     def _so_far(self, descent: Descent) -> Progress:
         """Where to begin: at the first rung, or where a killed process had come to."""
         so_far = Progress()
-        if self.state.attempts and descent.trigger in TAKEN_UP:
-            so_far.take_up(descent.trigger, self.state, self._rungs())
+        if self.state.attempts and descent.trigger in RESUMABLE:
+            so_far.resume(descent.trigger, self.state, self._rungs())
             self._tell_open(descent)
         return so_far
 

@@ -19,7 +19,7 @@ from ..messages import Message, open_calls
 from ..texts import Texts
 from ..tokens import Estimator
 from ..trace import Record
-from .attempt import GAINED, Attempt, in_vain
+from .attempt import GAINED, Attempt, skipped_attempts
 from .drift import Drift
 from .pins import Pin, Pins
 from .scene import Stage
@@ -159,7 +159,7 @@ class WindowState:
         self.applied = False
         if payload.get("asked"):
             self.skips.asked()
-        self.attempts += in_vain(payload, self.breaker.open)
+        self.attempts += skipped_attempts(payload, self.breaker.open)
 
     def _on_model_summarize(self, payload: dict[str, Any], _: int) -> None:
         if self.applied:
