@@ -234,6 +234,15 @@ def parse_record(text: bytes | str) -> Record:
     raise ValueError(f"type {kind!r}, event {name!r}")
 
 
+def is_record(text: bytes) -> bool:
+    """Whether a line is a record of ours."""
+    try:
+        parse_record(text)
+    except ValueError:
+        return False
+    return True
+
+
 def trace_folder(trace: Path) -> Path:
     """The run's own folder: the trace's path without `.jsonl`, plus `.d`."""
     return trace.with_name(trace.name.removesuffix(".jsonl") + ".d")

@@ -20,7 +20,7 @@ from ..errors import TraceError, UsageError
 from ..lint import Finding, lint_message, lint_pairing
 from ..subagents.endings import CUT_OFF, numbers_of
 from ..subagents.traces import child_trace, events_in, find_trace
-from ..trace import parse_record, read_trace, trace_folder
+from ..trace import is_record, parse_record, read_trace, trace_folder
 from .sessions import LogSession, open_sessions
 
 # The repairs of a reader that point to a fault in the log: name of the note, message.
@@ -84,7 +84,7 @@ def findings(path: str, goes_on: bool = False,
     except OSError as error:
         raise UsageError(f"the file cannot be read ({error.strerror})", place=path,
                          remedy="name a trace or a recorded session") from error
-    found = _check_trace(raw, goes_on) if _is_trace(raw) else None
+    found = _check_trace(raw, goes_on) if is_record(raw.partition(b"\n")[0]) else None
     if found is None:
         for session in open_sessions(path):
             yield from _check_session(path, session)
@@ -92,14 +92,6 @@ def findings(path: str, goes_on: bool = False,
     for finding in found:
         yield FileFinding(path, finding.line, None, finding.kind, finding.text)
     yield from _check_children(Path(path), raw, seen)
-
-
-def _is_trace(raw: bytes) -> bool:
-    try:
-        parse_record(raw.partition(b"\n")[0])
-    except ValueError:
-        return False
-    return True
 
 
 def _check_children(path: Path, raw: bytes, seen: set[str]) -> Iterator[FileFinding]:

@@ -15,7 +15,7 @@ from ..errors import UsageError
 from ..messages import Message
 from ..subagents.traces import children_of, family_of, find_trace
 from ..tokens import Estimator, estimator
-from ..trace import Trace, parse_record, read_trace
+from ..trace import Trace, is_record, read_trace
 from .extremes import lab_policy
 from .progress import ProgressLine, quiet
 from .recording import Recording
@@ -96,10 +96,7 @@ def is_trace(path: str) -> bool:
     """Whether the first line of a file is a record of ours."""
     try:
         with open(path, "rb") as file:
-            parse_record(file.readline(FIRST))
+            return is_record(file.readline(FIRST))
     except OSError as error:
         raise UsageError(f"the file cannot be read ({error.strerror})", place=path,
                          remedy="name a trace or a recorded session") from error
-    except ValueError:
-        return False
-    return True

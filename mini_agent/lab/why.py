@@ -8,12 +8,13 @@ the session and its steps are found (`session_steps.py`, `steps.py`), and the se
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..actions import call_of
+from ..compression.rising import holds
 from ..compression.tools import reading_arguments
 from ..compression.view import Entry, View, apply, from_payload
 from ..held import handles
@@ -156,13 +157,7 @@ def _first_seen(index: int, asked: Sequence[TraceStep], found: Sequence[Sighting
     first = asked[at].step
     seen = found[:bisect_right(found, first, key=lambda sight: sight.first)][-1:]
     return {"first_seen": first, "with_text": any(
-        first <= sight.last and _is_in(sight.at, index) for sight in seen)}
-
-
-def _is_in(numbers: Sequence[int], number: int) -> bool:
-    """Whether a number is among these rising ones."""
-    at = bisect_left(numbers, number)
-    return at < len(numbers) and numbers[at] == number
+        first <= sight.last and holds(sight.at, index) for sight in seen)}
 
 
 def _origin(history: Sequence[Message], index: int) -> Origin:
