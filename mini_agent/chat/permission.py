@@ -104,7 +104,7 @@ class Permission:
     def _diff(self, name: str, arguments: dict[str, Any]) -> str | None:
         path = self.workspace.relative(arguments["path"])
         if name == "write_file":
-            return self._written(path, arguments["content"])
+            return self._whole_file(path, arguments["content"])
         before = self.workspace.read(path).decode("utf-8", "replace")
         found = occurrences(before, arguments["old"]) if arguments["old"] else []
         if len(found) != 1:
@@ -112,7 +112,7 @@ class Permission:
         after = replaced(before, found[0], arguments["new"])
         return f"{path}:\n{_changes(before, after, path)}"
 
-    def _written(self, path: str, content: str) -> str:
+    def _whole_file(self, path: str, content: str) -> str:
         """The diff of a file that is replaced; only the new content, if the old file cannot be read
         or so much of it would go that nobody could look through the diff."""
         try:

@@ -129,12 +129,12 @@ class Screen:
     def _put(self, stream: TextIO, text: str) -> None:
         if self._transient:
             self._transient = False
-            _written(self.err, "\r\x1b[K")
+            _write_to(self.err, "\r\x1b[K")
         encoding = stream.encoding or "utf-8"
-        _written(stream, text.encode(encoding, "replace").decode(encoding))
+        _write_to(stream, text.encode(encoding, "replace").decode(encoding))
 
 
-def _written(stream: TextIO, text: str) -> None:
+def _write_to(stream: TextIO, text: str) -> None:
     """Write and flush. If the terminal has gone without a signal (`nohup`), the work goes on."""
     try:
         stream.write(text)

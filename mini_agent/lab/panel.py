@@ -63,8 +63,8 @@ def panel(number: int, title: str, points: Points, scale: Scale, look: Look) -> 
         *_axes(scale),
         f'<polyline class="joined" points="{line}"/>',
         *(_label(label, look) for label in placed(
-            [(_together(names), dot) for dot, names in names_at.items()], list(dots.values()),
-            WIDTH, HEIGHT)),
+            [(_names_at_one_dot(names), dot) for dot, names in names_at.items()],
+            list(dots.values()), WIDTH, HEIGHT)),
         *(_dot(name, dot, look) for name, dot in dots.items()),
         "</g>"])
 
@@ -98,8 +98,8 @@ def _dot(name: str, dot: Point, look: Look) -> str:
             f'r="{4 if name in look.joined else 3}"><title>{escape(name)}</title></circle>')
 
 
-def _together(names: Sequence[str]) -> str:
-    """The names of policies with one and the same dot."""
+def _names_at_one_dot(names: Sequence[str]) -> str:
+    """One text for the names of policies that share a dot."""
     if len(names) < 3:
         return ", ".join(names)
     return f"{names[0]}, {names[1]} and {len(names) - 2} more"

@@ -31,7 +31,7 @@ def side_by_side(jobs: Sequence[Job], at_once: int) -> Iterator[list[Any]]:
     """The result of each job, in their order; at most `at_once` processes run at a time.
 
     A caller that stops early ends them all. Raises `UsageError` where a process was killed, and
-    the exception of a job, in the form that `_told` gives it.
+    the exception of a job, in the form that `_as_one_line` gives it.
     """
     waiting = iter(enumerate(jobs))
     running: dict[Connection, tuple[int, BaseProcess]] = {}
@@ -82,11 +82,11 @@ def _work(writer: Connection, job: Job) -> None:
     try:
         result = job.do()
     except Exception as error:  # of whatever kind: nobody but the parent can tell it
-        result = _told(error, job.place)
+        result = _as_one_line(error, job.place)
     writer.send(result)
 
 
-def _told(error: Exception, place: str) -> Exception:
+def _as_one_line(error: Exception, place: str) -> Exception:
     """The exception in a form that a pipe can carry and that prints as one line, even a bug."""
     if isinstance(error, (OSError, MemoryError)):
         return error

@@ -28,7 +28,7 @@ class ProgressLine:
             return
         self._last = now
         left = (now - self._start) * (self._total - done) / max(1, done)
-        text = f"{100 * done // self._total:3d} %, {_spoken(left)} left"
+        text = f"{100 * done // self._total:3d} %, {_duration(left)} left"
         self._write(text.ljust(self._shown))
         self._shown = len(text)
 
@@ -43,7 +43,7 @@ class ProgressLine:
             self._shown = 0
 
 
-def _spoken(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     if minutes >= 60:
         return f"{minutes // 60} h {minutes % 60:02d} min"

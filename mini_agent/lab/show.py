@@ -96,7 +96,7 @@ def show_steps(path: str, options: ReplayOptions) -> Iterator[str]:
         yield f"{name} {under}"
         yield "step  sent        what happened"
         for taken, view in views(steps):
-            told = [_told(record["payload"]) for record in taken.changes]
+            told = [_change_in_words(record["payload"]) for record in taken.changes]
             if taken.host:
                 told.insert(0, HOST)
             if window is not None and taken.over:
@@ -112,7 +112,7 @@ def show_step(path: str, step: int | None, diff: bool,
     A trace shows what its run sent; with a policy, and for any other log, the session is
     replayed first. Raises `UsageError` where no session of the file has such a step.
     """
-    found = _found(path, step, options)
+    found = _steps_of_each(path, step, options)
     for name, steps in found:
         if len(found) > 1:
             yield f"{name}:"
@@ -133,7 +133,7 @@ class SentStep(TypedDict):
 def step_objects(path: str, step: int | None,
                  options: ReplayOptions = ReplayOptions()) -> Iterator[SentStep]:
     """What was sent at one step, or at each. Raises what `show_step` raises."""
-    for name, steps in _found(path, step, options):
+    for name, steps in _steps_of_each(path, step, options):
         for taken, view in views(steps):
             if step is None or taken.step == step:
                 yield {"session": name, "step": taken.step, "tokens": view.tokens,
@@ -159,10 +159,10 @@ def show_message(path: str, index: int, workspace: str = "") -> Iterator[str]:
     for name, message in messages_at(path, index, workspace):
         names = " ".join(filter(None, (message["role"], message.get("name", ""))))
         yield f"{name} #{index} {names}, {number_of(len(message['content']), 'character')}"
-        yield from _said(message)
+        yield from _text_and_calls(message)
 
 
-def _found(path: str, step: int | None,
+def _steps_of_each(path: str, step: int | None,
            options: ReplayOptions) -> list[tuple[str, Sequence[TraceStep]]]:
     """(name, steps) of each session of a file. Raises `UsageError` where none has this step."""
     found = [(name, steps) for name, steps, _ in steps_at(path, options, below=False)]
@@ -193,7 +193,7 @@ def _whole(view: View) -> Iterator[str]:
 def _changed(before: Sequence[Entry], view: View, taken: TraceStep) -> Iterator[str]:
     """The changes of the step, then the entries that left the view (-) and that came (+)."""
     for record in taken.changes:
-        yield INDENT + _told(record["payload"])
+        yield INDENT + _change_in_words(record["payload"])
     old, new = {id(entry) for entry in before}, {id(entry) for entry in view.entries}
     for at, entry in enumerate(before):
         if id(entry) not in new:
@@ -203,7 +203,7 @@ def _changed(before: Sequence[Entry], view: View, taken: TraceStep) -> Iterator[
             yield from _entry(f"+ [{at}]", entry)
 
 
-def _told(payload: Mapping[str, Any]) -> str:
+def _change_in_words(payload: Mapping[str, Any]) -> str:
     """A change in a few words."""
     return (f"{payload['strategy']} ({payload['trigger']}): "
             f"{payload['before_tokens']} -> {number_of(payload['after_tokens'], 'token')}")
@@ -214,10 +214,10 @@ def _entry(mark: str, entry: Entry) -> Iterator[str]:
     names = " ".join(filter(None, (message["role"], message.get("name", ""))))
     yield (f"{mark} {_span(entry.stands_for)} {names}, {entry.how}, "
            f"{number_of(entry.tokens, 'token')}")
-    yield from _said(message)
+    yield from _text_and_calls(message)
 
 
-def _said(message: Message) -> Iterator[str]:
+def _text_and_calls(message: Message) -> Iterator[str]:
     for line in message["content"].splitlines():
         yield INDENT + escaped(line)
     for call in calls_of(message):

@@ -138,18 +138,19 @@ class Study:
                       and row[FAR] is not None]
             if values:
                 pairs = [Pair("", value, figure) for value in values]
-                yield f"{name} {figure:.3f}, here {_mean(pairs):+.3f}{_between(pairs)}"
+                yield f"{name} {figure:.3f}, here {_mean(pairs):+.3f}{_in_brackets(pairs)}"
 
 
 def difference(pairs: Sequence[Pair]) -> str:
     """The mean difference with its interval, and how many sessions are better and worse."""
     better = sum(pair.ours > pair.theirs for pair in pairs)
     worse = sum(pair.ours < pair.theirs for pair in pairs)
-    return (f"{_mean(pairs):+.3f}{_between(pairs)}, {number_of(better, 'session')} better, {worse} "
-            f"worse, {len(pairs) - better - worse} equal")
+    return (f"{_mean(pairs):+.3f}{_in_brackets(pairs)}, {number_of(better, 'session')} better, "
+            f"{worse} worse, {len(pairs) - better - worse} equal")
 
 
-def _between(pairs: Sequence[Pair]) -> str:
+def _in_brackets(pairs: Sequence[Pair]) -> str:
+    """The interval of the mean difference, "" where there is none."""
     low, high = interval([pair.ours - pair.theirs for pair in pairs])
     return "" if low is None else f" [{low:+.3f} {high:+.3f}]"
 

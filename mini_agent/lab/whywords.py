@@ -80,7 +80,7 @@ def _because(cause: Cause | None) -> str:
             f"{cause['before_tokens']} -> {number_of(cause['after_tokens'], 'token')})")
 
 
-def part_said(place: Occurrence) -> str:
+def part_arguments(place: Occurrence) -> str:
     """The arguments that stand after the handle, as in a call."""
     return "".join(f", {name}={json.dumps(value)}" for name, value in place["part"].items())
 
@@ -93,6 +93,6 @@ def _now(now: Now, entered: Sequence[Occurrence]) -> str:
         handle = (now["handles"] or now["spans"])[-1]
         place = next(place for place in entered if place["message"] == handle)
         span = "" if now["handles"] else ", though the window names only the span of its message"
-        ways.append(f"read_result(handle={handle}{part_said(place)}) gives it back{span}")
+        ways.append(f"read_result(handle={handle}{part_arguments(place)}) gives it back{span}")
     log = f"message #{now['log'][-1]} of the log has it" if now["log"] else "no message has it"
     return "; ".join([*(ways or ["the window shows no handle of it"]), log])

@@ -79,9 +79,9 @@ def _messages(turns: Sequence[Turn]) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
     for turn in turns:
         if turn.role == "assistant":
-            messages.append({"role": "assistant", "content": list(_said(turn))})
+            messages.append({"role": "assistant", "content": list(_assistant_blocks(turn))})
             if turn.calls:
-                messages.append({"role": "user", "content": list(_results(turn))})
+                messages.append({"role": "user", "content": list(_result_blocks(turn))})
         elif turn.role == "user":
             blocks = [_text(text) for text in turn.texts]
             if messages and messages[-1]["role"] == "user":
@@ -91,13 +91,13 @@ def _messages(turns: Sequence[Turn]) -> list[dict[str, Any]]:
     return messages
 
 
-def _said(turn: Turn) -> Iterator[Block]:
+def _assistant_blocks(turn: Turn) -> Iterator[Block]:
     """The blocks of an assistant's turn, reasoning at its old place among them."""
     calls = [{"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments}
              for call in turn.calls]
     text = "".join(turn.texts)
     layout: Any = turn.opaque.get("layout")
-    if len(turn.texts) > 1 or not _fits(layout, len(text), len(calls)):
+    if len(turn.texts) > 1 or not _layout_fits(layout, len(text), len(calls)):
         yield from (_text(text) for text in turn.texts)
         yield from calls
         return
@@ -111,13 +111,13 @@ def _said(turn: Turn) -> Iterator[Block]:
             yield calls[value] if kind == "call" else dict(value)
 
 
-def _fits(layout: Any, characters: int, calls: int) -> bool:
+def _layout_fits(layout: Any, characters: int, calls: int) -> bool:
     """Whether a layout is one of this many characters and calls."""
     return bool(layout) and sum(n for kind, n in layout if kind == "text") == characters \
         and [n for kind, n in layout if kind == "call"] == list(range(calls))
 
 
-def _results(turn: Turn) -> Iterator[Block]:
+def _result_blocks(turn: Turn) -> Iterator[Block]:
     for call in turn.calls:
         yield {"type": "tool_result", "tool_use_id": call.id, "content": call.result,
                **({"is_error": True} if call.failed else {})}
@@ -184,7 +184,7 @@ class _Assembly:
         pieces.setdefault(key, []).append(delta[key])
         return str(delta[key]) if key == "text" else ""
 
-    def _whole(self, index: int) -> Block:
+    def _joined_block(self, index: int) -> Block:
         """A block with its pieces joined, those that belong to its type."""
         block, pieces = self._blocks[index], self._pieces.get(index, {})
         return block | {key: joined(pieces[key])
@@ -196,7 +196,7 @@ class _Assembly:
         texts: list[str] = []
         calls: list[Call] = []
         layout: list[list[Any]] = []
-        for block in map(self._whole, sorted(self._blocks)):
+        for block in map(self._joined_block, sorted(self._blocks)):
             kind = block.get("type")
             if kind == "text":
                 texts.append(clean(block.get("text")))

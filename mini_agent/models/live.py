@@ -130,7 +130,7 @@ class LiveModel:
     def _ask(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]],
              show: Show) -> Reply:
         endpoint = self.http.endpoint
-        turns = [replace(turn, opaque=self._own(turn.opaque))
+        turns = [replace(turn, opaque=self._own_opaque(turn.opaque))
                  for turn in legal(messages, self._texts, self.wire.bridged)]
         request = Request(endpoint.model, turns, tools,
                           self.options.max_tokens or longest_answer(self._window),
@@ -142,9 +142,9 @@ class LiveModel:
         except PromptTooLongError as error:
             self._window = error.window or self._window
             raise
-        return replace(reply, content=clean(reply.content), opaque=self._named(reply.opaque))
+        return replace(reply, content=clean(reply.content), opaque=self._marked(reply.opaque))
 
-    def _own(self, opaque: Mapping[str, Any]) -> dict[str, Any]:
+    def _own_opaque(self, opaque: Mapping[str, Any]) -> dict[str, Any]:
         """The opaque parts that this model made; the endpoint could not read others."""
         mine = opaque.get(self.wire.name, {})
         if not isinstance(mine, Mapping) or not self.options.keep_reasoning or (
@@ -152,8 +152,9 @@ class LiveModel:
             return {}
         return {key: value for key, value in mine.items() if key != "model"}
 
-    def _named(self, opaque: dict[str, Any] | None) -> dict[str, Any] | None:
-        """Opaque parts as they enter the history: byte for byte, or not at all."""
+    def _marked(self, opaque: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Opaque parts as they enter the history, marked with provider and model; None if they
+        are not to be kept, or could not be kept byte for byte."""
         if not opaque or not self.options.keep_reasoning or not is_clean(opaque):
             return None
         return {self.wire.name: {"model": self.http.endpoint.model, **opaque}}
@@ -172,7 +173,7 @@ class LiveModel:
             self._stream(lines, made, show)
         if not made.complete:
             raise broken(endpoint, "the answer breaks off before its end")
-        return self._fed(made.reply)
+        return self._guarded(made.reply)
 
     def _whole(self, body: bytes, made: Assembly) -> None:
         value = self._object(body.decode("utf-8-sig", "replace"))
@@ -190,7 +191,7 @@ class LiveModel:
                 if data.strip() == "[DONE]":
                     made.complete = True
                     return
-                if text := self._fed(made.add, self._object(data)):
+                if text := self._guarded(made.add, self._object(data)):
                     show(clean(text))
                 if made.complete and not made.trails:
                     return
@@ -198,7 +199,7 @@ class LiveModel:
             if not made.complete:  # after the end a broken connection takes nothing away
                 raise
 
-    def _fed(self, take: Callable[..., T], *parts: Any) -> T:
+    def _guarded(self, take: Callable[..., T], *parts: Any) -> T:
         """The result of `take(*parts)`; `EndpointError` where they have another form."""
         try:
             return take(*parts)

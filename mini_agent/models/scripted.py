@@ -78,9 +78,9 @@ def replies_left(replies: Sequence[dict[str, Any]],
 
     An injected fault leaves no answer, so faults right after the last answer count as given.
     """
-    said = [_as_said(message) for message in history if message["role"] == "assistant"]
+    said = [_without_ids(message) for message in history if message["role"] == "assistant"]
     answering = [number for number, reply in enumerate(replies) if not _is_silent(reply)]
-    script = [_as_said(_message(replies[number])) for number in answering]
+    script = [_without_ids(_message(replies[number])) for number in answering]
     for most in range(min(len(said), len(script)), 0, -1):
         if said[-most:] == script[:most]:
             return list(dropwhile(_is_silent, replies[answering[most - 1] + 1:]))
@@ -96,7 +96,7 @@ def _message(reply: dict[str, Any]) -> Message:
     return assistant(answer.content, answer.tool_calls)
 
 
-def _as_said(message: Message) -> Any:
+def _without_ids(message: Message) -> Any:
     """An answer without the ids of its calls."""
     return message["content"], [{**tool_call, "id": ""} for tool_call in calls_of(message)]
 

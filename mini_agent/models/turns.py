@@ -76,11 +76,12 @@ def _turns(messages: Sequence[Message], texts: Texts) -> Iterator[Turn]:
         results = messages[group.start + 1:group.stop]
         if first["role"] == "assistant":
             found = result_positions(first, results)
-            calls = tuple(_sent(call, None if at is None else results[at], number + index, texts)
-                          for index, (call, at) in enumerate(zip(calls_of(first), found)))
+            calls = tuple(
+                _sent_call(call, None if at is None else results[at], number + index, texts)
+                for index, (call, at) in enumerate(zip(calls_of(first), found)))
             number += len(calls)
             if calls or first["content"].strip():
-                yield Turn("assistant", _said(first), calls, first.get("opaque") or {})
+                yield Turn("assistant", _texts_of(first), calls, first.get("opaque") or {})
             results = [result for at, result in enumerate(results) if at not in found]
         elif first["role"] == "tool":
             results = [first]
@@ -88,17 +89,17 @@ def _turns(messages: Sequence[Message], texts: Texts) -> Iterator[Turn]:
             leading = first["role"] == "system" and all(
                 message["role"] == "system" for message in messages[:group.start])
             yield Turn("system" if leading else "user",
-                       _said(first) or (texts("turns_empty"),))
+                       _texts_of(first) or (texts("turns_empty"),))
         for result in results:
             yield Turn("user", (texts("turns_orphan", name=result.get("name", ""),
                                       content=result["content"]),))
 
 
-def _said(message: Message) -> tuple[str, ...]:
+def _texts_of(message: Message) -> tuple[str, ...]:
     return (message["content"],) if message["content"].strip() else ()
 
 
-def _sent(call: Mapping[str, Any], result: Message | None, number: int,
+def _sent_call(call: Mapping[str, Any], result: Message | None, number: int,
           texts: Texts) -> SentCall:
     content = texts("turns_no_result") if result is None else result["content"]
     return SentCall(f"c{number:08d}", _NAME.sub("_", call["name"])[:64] or "_",

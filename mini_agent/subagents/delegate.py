@@ -159,7 +159,7 @@ class DelegateTool:
         with self.waiting:
             ending = plan.future.result()
         ending = self._end(plan, ending, step)
-        return lambda: self._told(plan, ending, chars)
+        return lambda: self._told_to_model(plan, ending, chars)
 
     def _end(self, child: Child, ending: Ending, step: int) -> Ending:
         """Record the ending, and return it with its numbers."""
@@ -172,7 +172,7 @@ class DelegateTool:
         record_end(self.tracer, step, child.call["id"], child.number, ending)
         return ending
 
-    def _told(self, child: Child, ending: Ending, limit: int) -> str:
+    def _told_to_model(self, child: Child, ending: Ending, limit: int) -> str:
         """What the parent's model is told; `ToolError` for any ending but a success."""
         texts = self.parent.workspace.texts
         report, _ = first_lines(ending.text, limit)

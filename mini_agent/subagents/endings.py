@@ -103,7 +103,7 @@ def ending_from(output: ChildOutput, seconds: float, texts: Texts) -> Ending:
     if output.flooded:
         return Ending("crashed", detail=texts("child_flood"))
     if not output.line:
-        return Ending("crashed", detail=_silence(output, texts))
+        return Ending("crashed", detail=_why_silent(output, texts))
     try:
         value = json.loads(output.line)
     except (ValueError, RecursionError):
@@ -124,7 +124,7 @@ def _checked(value: dict[str, Any], texts: Texts) -> Ending:
                    detail=one_line(ending.detail, DETAIL_CHARS))
 
 
-def _silence(output: ChildOutput, texts: Texts) -> str:
+def _why_silent(output: ChildOutput, texts: Texts) -> str:
     """Why a child gave no result, as far as its status and standard error tell."""
     if output.status is None:
         how = texts("child_silent")

@@ -111,7 +111,7 @@ class ChildProcess:
                 if b"\n" in data or len(self._answer) > LINE_BYTES:
                     break
         if not self._answer:
-            self._stays = not _leaves(process)
+            self._stays = not _exits(process)
         self.end()
 
     def _leave_nothing(self, process: subprocess.Popen[bytes]) -> None:
@@ -125,7 +125,7 @@ class ChildProcess:
                 process.stdin.close()
 
 
-def _leaves(process: subprocess.Popen[bytes]) -> bool:
+def _exits(process: subprocess.Popen[bytes]) -> bool:
     """Whether a child that has closed its output exits."""
     try:
         process.wait(EXIT_SECONDS)

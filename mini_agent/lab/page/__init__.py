@@ -18,7 +18,7 @@ from ..pageform import Page
 from ..rows import TrialRow
 from .curves import curves
 from .picture import picture
-from .table import notes, summary_tables, tables, told
+from .table import notes, session_title, summary_tables, tables
 from .verdict import unsound, verdict
 
 SCRIPTS = ("fold.js", "strip.js", "bench.js", "sort.js")
@@ -45,7 +45,7 @@ def _sessions(data: Page) -> str:
         windows = list(dict.fromkeys(row["window"] for row in own))
         part = tables(own) + (curves(shown[name], windows) if name in shown else "")
         parts.append(part if len(rows) == 1 else f'<details class="session"><summary>'
-                     f"{escape(told(own[0]))}</summary>\n{part}</details>")
+                     f"{escape(session_title(own[0]))}</summary>\n{part}</details>")
     return "\n".join(parts)
 
 

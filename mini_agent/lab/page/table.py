@@ -54,7 +54,7 @@ def tables(rows: Sequence[Row]) -> str:
     """The table of a session for each window; each cell also carries its value, for sorting."""
     columns = [column for column in COLUMNS if column[0] != "facts" or rows[0]["facts"]]
     columns = _with_bill(columns, rows)
-    return "\n".join(_table(f"{told(rows[0])}, window {window}", columns, own)
+    return "\n".join(_table(f"{session_title(rows[0])}, window {window}", columns, own)
                      for window, own in _by_window(rows))
 
 
@@ -64,8 +64,8 @@ def _with_bill(columns: Sequence[Column], rows: Sequence[Row]) -> list[Column]:
         row.get("bill") is not None for row in rows)]
 
 
-def told(row: Row) -> str:
-    """What a session is called."""
+def session_title(row: Row) -> str:
+    """The title of a session: its name, format and number of steps."""
     return f"{row['session']} ({row['format']}), {number_of(row['steps'], 'step')}"
 
 

@@ -60,7 +60,7 @@ class _Reading:
         elif kind == "tool.execution_complete":
             self._completed(data)
         elif kind in ("system.message", "user.message", "system.notification"):
-            self._other(kind, data)
+            self._message(kind, data)
         elif kind in ("session.truncation", "session.compaction_complete"):
             self._compressed(kind, data)
         elif kind == "assistant.reasoning":
@@ -68,7 +68,7 @@ class _Reading:
         else:
             self.log.notes["aborts" if kind == "abort" else "bookkeeping"] += 1
 
-    def _other(self, kind: str, data: dict[str, Any]) -> None:
+    def _message(self, kind: str, data: dict[str, Any]) -> None:
         content = string_of(data.get("content"))
         self.log.message()
         if kind == "system.message":

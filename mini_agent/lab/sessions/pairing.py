@@ -190,13 +190,13 @@ def merged_turns(units: list[Unit], log: Log) -> list[Unit]:
         else:
             if early:
                 log.fault(unit.piece, "late_results")
-            made += [_one(run, log)] if run else []
+            made += [_merged(run, log)] if run else []
             run = [unit]
         answered = max(answered, unit.last_answer)
-    return made + ([_one(run, log)] if run else [])
+    return made + ([_merged(run, log)] if run else [])
 
 
-def _one(run: list[Unit], log: Log) -> Unit:
+def _merged(run: list[Unit], log: Log) -> Unit:
     """The first unit of a run, with all that the others hold."""
     first, *others = run
     if others:
