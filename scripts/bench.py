@@ -2,9 +2,9 @@
 
     python3 scripts/bench.py [--json] [--quick] [--profile]
 
-Machines differ and drift, so no row is a time alone: subject and floor take turns
-in one process, and what counts is the ratio of each pair, its median and spread
-over the repetitions. A row with a limit fails the run if its median is over it.
+Machines differ, and their speed changes, so no row is a time alone: subject and floor take
+turns in one process, and what counts is the ratio of each pair, its median and spread over
+the repetitions. A row with a limit fails the run if its median is over it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TextIO
 
 from bench_parts import python, small_parts
-from made import session
+from made import session, write_trace
 from ratios import REPEATS, Row, ratio, row_of, timed
 from scaling import sizes
 
@@ -42,7 +42,6 @@ from mini_agent.lab.results import Result, UnreadFile
 from mini_agent.lab.sources import Source
 from mini_agent.messages import Message, text_of
 from mini_agent.tokens import estimator
-from mini_agent.trace import TraceFile, Tracer
 
 POLICIES = ("published", "whole_rounds", "keep_head", "snip_middle", "clip", "clip_errors",
             "clear_keep_3", "clear_keep_10", "layered", "digest", "digest_lean", "recall")
@@ -106,7 +105,8 @@ def replays(quick: bool) -> Iterator[Row]:
     yield ratio(f"replay recall, chars3, window 200000, {size}", partial(
         play, messages, ["recall"], 200_000, "chars3"), lambda: json.loads(text), 1.0)
     with tempfile.TemporaryDirectory() as folder:
-        path = written(Path(folder, "session.jsonl"), messages)
+        path = Path(folder, "session.jsonl")
+        write_trace(path, messages)
         for told, policies, limit in (
                 ("12 policies", POLICIES, 4.0),
                 ("10, no digest", [name for name in POLICIES if "digest" not in name], None)):
@@ -128,15 +128,6 @@ def commands(quick: bool) -> Iterator[Row]:
         yield ratio(f"compare, 12 policies / 1, SESSIONS, {window}", lambda: python(
             *call, ",".join(POLICIES)), lambda: python(*call, "published"), 4.0,
             1 if quick else REPEATS, time.perf_counter)
-
-
-def written(path: Path, messages: Sequence[Message]) -> Path:
-    """A trace of these messages."""
-    with TraceFile(path) as file:
-        tracer = Tracer(file)
-        for message in messages:
-            tracer.message(0, message)
-    return path
 
 
 def digests(quick: bool) -> Iterator[Row]:

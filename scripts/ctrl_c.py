@@ -1,5 +1,5 @@
-"""From here on Ctrl-C is one line, as in the program. Each script imports this first: the
-rest of what it imports takes long enough for a person to think better of it.
+"""From here on Ctrl-C prints one line, as in the program. Each script imports this first, since
+importing the rest takes long enough for somebody to press Ctrl-C.
 """
 
 import sys

@@ -2,8 +2,8 @@
 
     python3 scripts/drive_m1.py [--task FILE] [--traces FOLDER]
 
-Shows what a model is sent each time: always everything, one message more for
-each reply and each result. Writes m1-trace.jsonl into the traces folder.
+Shows how many messages the model is sent at each step: always the whole history, which grows
+by one message for each reply and each result. Writes m1-trace.jsonl into the traces folder.
 """
 
 from __future__ import annotations

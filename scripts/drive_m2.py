@@ -1,4 +1,4 @@
-"""Milestone 2: a bug is found and fixed, and every tool failure is seen on the way.
+"""Milestone 2: a bug is found and fixed, and every tool failure occurs on the way.
 
     python3 scripts/drive_m2.py [--task FILE] [--traces FOLDER]
 
@@ -34,7 +34,7 @@ WIDTH = 80  # of the printed table, in characters
 
 @dataclass(frozen=True)
 class Flaky:
-    """A tool with a bug of its own, to show that it does not end the run."""
+    """A tool with a bug, which shows that such a bug does not end the run."""
 
     name: str = "flaky"
     description: str = "Check the style of a file."
@@ -78,7 +78,7 @@ class Table:
             print(shortened(f"{'':26}{said}"))
 
     def close(self, reason: str) -> None:
-        """The closing lines: how many calls failed, in how many ways, and how the run ended."""
+        """Print how many calls failed, with how many codes, and how the run ended."""
         failed = self.codes.total() - self.codes["ok"]
         kinds = len(self.codes) - bool(self.codes["ok"])
         print(f"\n{self.codes.total()} calls: {self.codes['ok']} ok, {failed} failed with {kinds} "

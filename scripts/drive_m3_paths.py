@@ -2,11 +2,11 @@
 
     python3 scripts/drive_m3_paths.py [--task FILE] [--window TOKENS] [--traces FOLDER]
 
-Runs the task of milestone 3 under a policy for each path, each on a fresh copy of
-`workspace/m3`, and prints a table: changes of the view, largest and last request,
-and what the last request still had of the records that the task asks for. What
-follows says in two lines how each path works and what it costs. Writes
-m3-path-POLICY.jsonl into the traces folder. Exit status 1 if a run came to no answer.
+Runs the task of milestone 3 under one policy for each path, each on a fresh copy of
+`workspace/m3`, and prints a table: changes of the view, largest and last request, and how
+many of the records that the task asks for the last request still had. Below it two lines
+for each path say how it works and what it costs. Writes m3-path-POLICY.jsonl into the
+traces folder. Exit status 1 if a run came to no answer.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ ROUTES = (
 
 @dataclass(frozen=True)
 class Result:
-    """What a run came to. Sizes in tokens; `facts` count states of what is wanted."""
+    """The figures of a run. Sizes are in tokens; `facts` counts the wanted records by state."""
 
     outcome: Outcome
     changes: int
@@ -103,7 +103,7 @@ class Result:
 
 
 def run(task: Task, policy: str, window: int, traces: Path) -> Result:
-    """The task under a policy, with its trace."""
+    """Run the task under a policy, and write its trace."""
     records: list[Record] = []
     place = traces / f"m3-path-{policy}.jsonl"
     with demo("m3") as (workspace, play), TraceFile(place) as file:
@@ -117,13 +117,13 @@ def run(task: Task, policy: str, window: int, traces: Path) -> Result:
 
 
 def governed(task: Task, policy: str, window: int) -> Governance | None:
-    """The policy with this window for all, counted by the estimator that sees declarations."""
+    """The policy at this window, with the estimator that also counts tool declarations."""
     made = govern(replace(task, threshold=None, compression={}), policy, window)
     return made and replace(made, estimator=ESTIMATOR)
 
 
 def facts_of(records: list[Record], wanted: list[str]) -> Counter[str]:
-    """In how many of the wanted lines the last request had them in which state."""
+    """The wanted lines, counted by their state in the last request."""
     last = max(record["seq"] for record in records if record.get("event") == "model_call")
     history: list[str] = []
     view = View()

@@ -2,11 +2,11 @@
 
     python3 scripts/drive_m4.py [--task FILE] [--facts FILE] [--policy NAME] [--traces FOLDER]
 
-In one window without compression, in one window with compression, and with children.
-In one window the calls of the children are made one after the other by the agent
-itself, so all three see the same files. Prints what each way took, where each fact of
-the facts file was at the end, and who held what when. The file has one fact per line: first
-those that the answer needs, then, behind an empty line, some that it does not.
+The task is done in one window without compression, in one window with compression, and with
+children. In one window the agent itself makes the calls of the children, one after the other,
+so all three ways see the same files. Prints what each way took, where each fact of the facts
+file was at the end, and which window held how many facts when. The facts file has one fact per
+line: first those that the answer needs, then, after an empty line, some that it does not.
 Writes m4-trace.jsonl (with its children in m4-trace.d), m4-one.jsonl, m4-compressed.jsonl
 and m4-who.svg into the traces folder. Exit status 1 if one of the three was not done.
 """
@@ -66,8 +66,9 @@ def read_facts(path: Path) -> Facts:
 
 @dataclass(frozen=True)
 class Holder:
-    """One window over time: what was sent at each column, the first column, and for each
-    fact its state in the last request. `held` counts needed facts that stood verbatim."""
+    """One window over time. `first` is its first column; by column from there, `tokens` were
+    sent and `held` needed facts were in it verbatim. `states` has for each fact its state in
+    the last request."""
 
     name: str
     first: int
@@ -77,7 +78,7 @@ class Holder:
 
     @property
     def last(self) -> int:
-        """The column behind its last one."""
+        """The column after its last one."""
         return self.first + len(self.tokens)
 
 
@@ -117,9 +118,9 @@ def holder(name: str, trace: Trace, facts: Facts, first: int = 0) -> Holder:
 
 
 def family(trace: Trace, folder: Path, facts: Facts) -> list[Holder]:
-    """The windows of a parent and of its children, in columns of one calendar.
+    """The windows of a parent and of its children, on one scale of columns.
 
-    Children of one reply begin together, and their parent goes on behind the longest.
+    Children of one reply begin together, and their parent goes on after the longest of them.
     """
     column, begun = 0, 0
     children: list[Holder] = []
@@ -145,7 +146,7 @@ Way = Sequence[Holder]  # the window that gives the answer, then those of its ch
 
 
 def costs(ways: Sequence[Way], facts: Facts) -> str:
-    """One row per window: requests, the largest one, all of them; and the sum of a family."""
+    """One row per window: the number of requests, the largest, all together; then the sums."""
     lines = [f"{'':<24}{'requests':>10}{'largest':>10}{'all':>10}   needed facts at the end"]
     for way in ways:
         for one in way:
@@ -181,7 +182,7 @@ def fates(facts: Facts, ways: Sequence[Way]) -> str:
 
 
 def fate(way: Way, at: int) -> str:
-    """Where a fact was; what a parent has never seen may be in the log of a child."""
+    """Where a fact was at the end; one that the parent never saw may be with a child."""
     if not way[0].states[at]:
         knows = next((one.name for one in way[1:] if one.states[at]), "")
         return f"with {knows}" if knows else "never seen"
@@ -189,7 +190,7 @@ def fate(way: Way, at: int) -> str:
 
 
 def calendar(ways: Sequence[Way], facts: Facts, encoding: str | None) -> str:
-    """Who held what when: one column per model call, a bar for tokens and the facts in it."""
+    """Which window held what when: for each model call a bar for its tokens, and its facts."""
     holders = [one for way in ways for one in way]
     top = max(max(one.tokens) for one in holders)
     columns = max(one.last for one in holders)

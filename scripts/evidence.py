@@ -3,10 +3,10 @@
     python3 scripts/evidence.py FOLDER [--windows 16000,32000,64000] [--jobs N]
                                 [--traces FOLDER]
 
-Prints the table of all policies at each window, and what it says of the digest: session
-by session against the best known policies, what each part of it is worth, what settings
-keep that were chosen on other sessions, and the second halves of the sessions. Writes
-evidence.svg (cost against far recall) and evidence.html (the table, sortable) into the
+Prints the table of all policies at each window, then what the sessions say of the digest:
+its difference to the best known policies session by session, what each of its parts is worth,
+how much it keeps with settings chosen on other sessions, and on second halves of sessions.
+Writes evidence.svg (cost against far recall) and evidence.html (the table, sortable) into the
 traces folder. The same sessions give the same bytes.
 """
 
@@ -43,7 +43,7 @@ WINDOWS = "16000,32000,64000"
 
 
 def results_of(folder: str, plan: Plan, jobs: int) -> list[Result]:
-    """Every session of a folder, as far as it could be read, under the policies of a plan."""
+    """The results of all sessions of a folder that could be read, under the plan."""
     sources = find_sources([folder])
     line = ProgressLine(sum(source.size for source in sources), sys.stderr, time.monotonic)
     try:
@@ -53,7 +53,7 @@ def results_of(folder: str, plan: Plan, jobs: int) -> list[Result]:
 
 
 def said_of(study: Study, folder: str, windows: tuple[int, ...], jobs: int) -> Iterator[str]:
-    """What the table does not say, and what comes of other cuts of the same sessions."""
+    """What the table does not say; then the held-out settings and the second halves."""
     yield from study.sentences()
     yield from HeldOut(results_of(folder, Plan(tuple(GRID), windows), jobs)).sentences(study)
     yield from second_halves(Study(results_of(
@@ -61,7 +61,7 @@ def said_of(study: Study, folder: str, windows: tuple[int, ...], jobs: int) -> I
 
 
 def write(study: Study, said: list[str], command: str, traces: Path) -> list[Path]:
-    """The picture, and the page with what is said; in it only the sessions that count."""
+    """Write the picture, and the page with these sentences and the sessions that count."""
     data = page_data(command, "runs", (), study.results)
     kept = {(result["session"], window) for result in study.results for window in study.windows
             if is_counted(result, window)}

@@ -1,7 +1,7 @@
 """What the drivers share: the package on the path, fresh workspaces, `traces/`, a run.
 
-Each run works on a copy of its workspace that is thrown away behind it, so that
-a run never sees what another one wrote and the checkout stays clean.
+Each run works on a copy of its workspace that is deleted afterwards, so that no run sees what
+another one wrote, and the checkout stays clean.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def fresh_copy(milestone: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def demo(milestone: str) -> Iterator[tuple[Path, Callable[..., Outcome]]]:
-    """A fresh copy, and `play(task, sinks, governance, folder)`: `run_task` in it; what is
-    named else are further fields of its `Setup`.
+    """A fresh copy, and `play(task, sinks, governance, folder)`, which calls `run_task` in it;
+    other arguments are fields of its `Setup`.
 
-    Ctrl-C ends the run as it ends `mini-agent run`, with the last record of its trace; it
-    is handed on when all is put away, so that nothing else is done. So does a disk that is
-    full: what a demo shows, it reads in its trace.
+    Ctrl-C ends the run as it ends `mini-agent run`, with a last record in the trace, and is
+    raised again after everything was cleaned up. A trace that could not be written is raised as
+    `TraceError`, since a demo shows what its trace holds.
     """
     from mini_agent.assembly import Setup
     from mini_agent.errors import TraceError

@@ -1,19 +1,21 @@
-"""A made session, for measuring: the same messages for the same seed and sources.
+"""Generated sessions for measurements: the same messages for the same seed and sources.
 
-Its texts are stretches of this project's own files, so that they have the quotes,
-backslashes, tabs and Chinese that recorded sessions have; what is quick on plain
-rows of letters need not be quick on these. Arguments of calls are a third of it,
-results of reads and commands are most of the rest, as in recorded sessions.
+The texts are parts of this project's own files, so that they have the quotes, backslashes,
+tabs and Chinese that recorded sessions have; code that is fast on plain letters need not be
+fast on these. As in recorded sessions, arguments of calls are a third of the text, and results
+of reads and commands are most of the rest.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from fresh import ROOT
 
 from mini_agent.messages import Message, assistant, call, system, tool_result, user
+from mini_agent.trace import TraceFile, Tracer
 
 KINDS = {"read": 4, "run": 3, "edit": 3}  # of ten rounds
 
@@ -28,6 +30,14 @@ def session(messages: int, seed: int = 1, size: int = 4_700) -> list[Message]:
         name, lines = dice.choice(files)
         made += _round(f"c{number}", kind, name, lines, dice.randrange(len(lines)), size)
     return made
+
+
+def write_trace(path: Path, messages: Sequence[Message]) -> None:
+    """Write a trace that has only these messages."""
+    with TraceFile(path) as file:
+        tracer = Tracer(file)
+        for message in messages:
+            tracer.message(0, message)
 
 
 def _round(key: str, kind: str, name: str, lines: list[str], start: int,
@@ -54,7 +64,8 @@ def _files() -> Iterator[tuple[str, list[str]]]:
 
 
 def _stretch(lines: list[str], start: int, size: int, form: str) -> str:
-    """Lines in this form from `start` on, round and round, until there are `size` characters."""
+    """Lines in this form from `start` on, again from the first one after the last, until there
+    are `size` characters."""
     taken = list[str]()
     while size > 0:
         at = (start + len(taken)) % len(lines)

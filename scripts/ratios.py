@@ -1,8 +1,4 @@
-"""Ratios within one run: subject and floor take turns in one process.
-
-Machines differ and drift, so no row is a time alone: what counts is the ratio of each
-pair, its median and spread over the repetitions.
-"""
+"""Measures a subject against a floor, as a ratio: both take turns in one process (`bench.py`)."""
 
 from __future__ import annotations
 
@@ -56,7 +52,7 @@ def row_of(name: str, pairs: Sequence[tuple[float, float]], limit: float | None 
 
 
 def timed(work: Work, clock: Callable[[], float] = time.process_time) -> float:
-    """Seconds of the processor for one call (others may load the machine), no collector."""
+    """The processor time of one call in seconds, with the garbage collector off."""
     gc.collect()
     gc.disable()
     start = clock()

@@ -2,11 +2,11 @@
 
     python3 scripts/refresh_readme.py [--check]
 
-Line counts behind a file's name, and what stands between `<!-- begin: NAME -->` and
-`<!-- end -->`, come from the code and are never typed in: the tables of `BLOCKS`, and
-behind `$ mini-agent ...` what this command shows on a terminal. `readme_zh.json` has the
-Chinese for a policy, a command or a target; what is not in there stays English. With --check
-nothing is written and the exit status is 1 if something is out of date; a test does that.
+Line counts after the names of files, and the text between `<!-- begin: NAME -->` and
+`<!-- end -->`, are generated and never typed in: for a name in `BLOCKS` a table, for
+`$ mini-agent ...` what this command shows on a terminal. `readme_zh.json` has the Chinese
+for a policy, a command or a target; what is not in there stays English. With --check nothing is
+written and the exit status is 1 if something is out of date; a test does that.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def refreshed(text: str, words: Words) -> str:
 
 
 def block(name: str, now: str, words: Words) -> str:
-    """What stands in a block; as it is `now`, if no one here makes it."""
+    """The text of a block; `now`, its present text, if it is not generated here."""
     if name.startswith("$ mini-agent "):
         return f"```\n{printed(shlex.split(name)[2:])}```\n"
     if name in DIGESTS:

@@ -2,10 +2,10 @@
 
     python3 scripts/run_tests.py [MODULE ...]
 
-The same as `python3 -X dev -W error -m unittest discover -s tests -t .`, which runs
-them one after the other in one process. All modules are loaded once, in a process that
-then forks: to start Python for each and to load the program anew takes longer than most
-of them need. Prints the output of modules that fail, and the count.
+The same tests as `python3 -X dev -W error -m unittest discover -s tests -t .`, which runs
+them one after the other in one process. All modules are loaded once, in a process that then
+forks, since starting Python and loading the program for each module would take longer than
+most of them. Prints the output of modules that fail, and the counts.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ ENVIRONMENT = {"PYTHONMALLOC": "default"}
 
 @dataclass(frozen=True)
 class Result:
-    """What a module came to. `wrong` counts failures and errors, `broken` is its output;
-    `cpu` are the seconds of processors that it took, with all that it started."""
+    """The result of a module. `wrong` counts failures and errors; `broken` is its output if there
+    are any; `cpu` is its processor time in seconds, with that of its children."""
 
     module: str
     ran: int = 0
@@ -74,10 +74,10 @@ def result_of(module: str, output: str, failed: bool) -> Result:
 
 
 def begin(suite: unittest.TestSuite) -> tuple[int, int]:
-    """Run a module in a process of its own; that, and the file that it writes to."""
+    """Run a module in a process of its own; returns its id and the file of its output."""
     output, path = tempfile.mkstemp(prefix="mini-agent-tests-")
     os.unlink(path)
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until it has a voice of its own
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until its output is redirected
     process = os.fork()
     if not process:
         with open(os.devnull, "rb") as nothing:
@@ -98,7 +98,7 @@ def results(wanted: list[str]) -> Iterator[Result]:
     some tests mostly wait."""
     suites = [(name, unittest.defaultTestLoader.loadTestsFromName(name)) for name in wanted]
     running: dict[int, tuple[str, int]] = {}
-    gc.freeze()  # nobody need look through what all of them share
+    gc.freeze()  # keeps the collector from touching the memory that all processes share
     try:
         while suites or running:
             if suites and len(running) <= (os.cpu_count() or 1):

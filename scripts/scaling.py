@@ -24,10 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fresh import ROOT
-from made import session
+from made import session, write_trace
 
 from mini_agent.cli import main
-from mini_agent.trace import TraceFile, Tracer
 
 POLICIES = ("whole_rounds", "clip_errors", "published", "recall", "digest")
 STEPS = (1_000, 3_000, 10_000)
@@ -47,14 +46,6 @@ class Size:
     def speed(self) -> float:
         """MB of the file a second."""
         return self.file / 1e6 / self.seconds
-
-
-def write_session(path: Path, steps: int) -> None:
-    """A trace of so many steps: a call and its result each."""
-    with TraceFile(path) as file:
-        tracer = Tracer(file)
-        for message in session(2 * steps + 2, size=RESULT):
-            tracer.message(0, message)
 
 
 def measured(path: Path, steps: int) -> Size:
@@ -77,8 +68,8 @@ def one(path: str) -> tuple[float, int]:
 
 
 def largest() -> int:
-    """The most memory that this process has had, in bytes. What `getrusage` tells on Linux
-    may be its parent's, from before it was a program of its own."""
+    """The most memory that this process has used, in bytes. On Linux `getrusage` may give that
+    of its parent, from before the process became another program."""
     own = Path("/proc/self/status")
     if own.is_file():
         found = re.search(r"VmHWM:\s+(\d+) kB", own.read_text(encoding="utf-8"))
@@ -94,7 +85,7 @@ def sizes(steps: Sequence[int] = STEPS) -> Iterator[Size]:
     with tempfile.TemporaryDirectory() as folder:
         for number in steps:
             path = Path(folder, f"{number}.jsonl")
-            write_session(path, number)
+            write_trace(path, session(2 * number + 2, size=RESULT))  # a call and a result a step
             yield measured(path, number)
 
 

@@ -1,4 +1,4 @@
-"""Milestone 6: the digest that a recorded session comes to, as the model would read it.
+"""Milestone 6: the digest of a recorded session, as the model would read it.
 
     python3 scripts/show_digest.py SESSION [--policy digest] [--window 3000]
 

@@ -1,11 +1,11 @@
-"""The live agent against what is not ours: a real model, a fault server, official judges.
+"""The live agent against software of others: a real model, a fault server, official judges.
 
     python3 scripts/test_real.py [--keep FOLDER] [PART ...]
 
-Parts: model, faults, judges. Their packages go into an environment that is thrown
-away (or kept in FOLDER for the next time), their servers run on loopback and are ended
-by process id. A part whose packages cannot be had is skipped, and says so. Exit status
-1 if anything that was run failed.
+Parts: model, faults, judges. Their packages are installed into an environment that is deleted
+afterwards (or kept in FOLDER for the next time); their servers run on loopback and are ended
+by process id. A part whose packages cannot be installed is skipped with a message. Exit status
+1 if a part failed.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python3 scripts/watch_m3.py [--task FILE]
 
-Edit a number in the file, save, and read which compressions appeared or
-went, and how peak and final size moved. A file that is broken (or half saved)
-gives one line, and the watch goes on. Ctrl-C ends it.
+Edit a number in the file, save it, and read which compressions are new or gone, and how peak
+and final size have changed. A file that is broken (or half saved) gives one line, and the
+watch goes on. Ctrl-C ends it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PAUSE = 0.3  # seconds between two looks at the file
 
 @dataclass(frozen=True)
 class Result:
-    """What one run came to; sizes in tokens, compressions as `strategy at step`."""
+    """The figures of one run; sizes in tokens, compressions as `strategy at step`."""
 
     reason: str
     compressions: tuple[str, ...]

@@ -22,7 +22,7 @@ from typing import Any
 
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync")
-NARROWEST = 500   # pixels of a window; what is narrower is a telephone
+NARROWEST = 500  # pixels of a window; a narrower screen is emulated as a telephone
 PATIENCE = 20.0  # seconds for the driver to come up
 
 
@@ -94,7 +94,7 @@ class Browser:
 
 @contextlib.contextmanager
 def browser(size: tuple[int, int] = (1280, 900), dark: bool = False) -> Iterator[Browser]:
-    """A browser of its own, with an empty profile; everything is ended behind it."""
+    """A new browser with an empty profile; browser and driver are ended afterwards."""
     found = find_browser()
     if isinstance(found, str):
         raise FileNotFoundError(found)
