@@ -9,7 +9,7 @@ from html import escape
 from mini_agent.hostile import (
     clean, clean_output, escaped, exposed, one_line, without_controls)
 from mini_agent.lab.page import embedded
-from mini_agent.models.faults import quoted
+from mini_agent.models.faults import safe_words
 
 # a lone surrogate, a colour, a bar drawn over itself, a mark of direction, a variant, markup
 TEXT = "a\ud800\x1b[31m<b>\x1b[0m\tc\n10 %\r20 %\u202e\u2800\x07"
@@ -29,7 +29,7 @@ class HostileTextTest(unittest.TestCase):
                 (without_controls, "a\ud800<b>\tc\n10 %20 %\u2800"),
                 (escaped, "a\\ud800\\x1b[31m<b>\\x1b[0m\tc\\n10 %\\r20 %\\u202e\u2800\\x07"),
                 (exposed, "a\\ud800\\x1b[31m<b>\\x1b[0m    c\n10 %\\r20 %\\u202e\\u2800\\x07"),
-                (quoted, "a\ufffd<b> c 10 % 20 %\u202e\u2800")):
+                (safe_words, "a\ufffd<b> c 10 % 20 %\u202e\u2800")):
             with self.subTest(function.__name__):
                 self.assertEqual(told, function(TEXT))
         self.assertEqual("&lt;b a=&quot;1&quot;&gt;", escape('<b a="1">'))
@@ -61,8 +61,8 @@ class HostileTextTest(unittest.TestCase):
     def test_a_key_is_found_whatever_stands_inside_of_it(self) -> None:
         """An endpoint's words: an escape cannot break a key in two, a cut cannot leave half."""
         key = "sk-" + "a1B2" * 10
-        self.assertNotIn("a1B2", quoted(f"wrong key {key[:9]}\x1b[0m{key[9:]}"))
-        self.assertNotIn("a1B2", quoted("x" * 290 + " " + key))
+        self.assertNotIn("a1B2", safe_words(f"wrong key {key[:9]}\x1b[0m{key[9:]}"))
+        self.assertNotIn("a1B2", safe_words("x" * 290 + " " + key))
 
 
 if __name__ == "__main__":

@@ -36,11 +36,11 @@ def refusal(endpoint: Endpoint, status: int, headers: Mapping[str, str],
     found = overflow(said)
     if found is not None:
         return PromptTooLongError(
-            f"the prompt is too long ({quoted(said)})", place=endpoint.url,
+            f"the prompt is too long ({safe_words(said)})", place=endpoint.url,
             window=found.window, tokens=found.tokens,
             remedy="compress (/compact), or choose a model with a larger window")
     transient = (status in TRANSIENT or status >= 500) and not LASTING.search(said)
-    return EndpointError(f"the endpoint answered {status} ({quoted(said) or 'no words'})",
+    return EndpointError(f"the endpoint answered {status} ({safe_words(said) or 'no words'})",
                          status=status, transient=transient, wait=_asked_wait(headers, now),
                          place=endpoint.url, remedy=_remedy(endpoint, status, said, transient))
 
@@ -125,7 +125,7 @@ def _sayings(value: Any, depth: int = 0) -> Iterator[str]:
                 yield from _sayings(value[name], depth + 1)
 
 
-def quoted(text: str) -> str:
+def safe_words(text: str) -> str:
     """The words of an endpoint as one line of a message, without keys, even cut ones."""
     text = hide_keys(one_line(text, None)).strip()
     return text if len(text) <= SHOWN else text[:SHOWN] + "..."

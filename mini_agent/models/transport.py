@@ -21,7 +21,7 @@ from urllib.error import URLError
 
 from ..errors import EndpointError
 from .endpoint import Endpoint
-from .faults import quoted
+from .faults import safe_words
 
 FAULTS = (OSError, http.client.HTTPException)  # what `post` and reading its answer raise
 PACKED = ("gzip", "x-gzip", "deflate")
@@ -91,7 +91,7 @@ def body_pieces(endpoint: Endpoint, response: http.client.HTTPResponse,
     coding = response.headers.get("content-encoding", "").strip().lower()
     packed = zlib.decompressobj(wbits=_ANY_HEAD) if coding in PACKED else None
     if packed is None and coding not in ("", "identity"):
-        raise EndpointError(f"the answer is packed as {quoted(coding)}, which nobody asked for",
+        raise EndpointError(f"the answer is packed as {safe_words(coding)}, which nobody asked for",
                             status="broken", place=endpoint.url,
                             remedy="have what answers there send it as it is")
     try:
@@ -100,7 +100,7 @@ def body_pieces(endpoint: Endpoint, response: http.client.HTTPResponse,
             while packed is not None and packed.unconsumed_tail:
                 yield packed.decompress(packed.unconsumed_tail, most)
     except zlib.error as error:
-        raise EndpointError(f"the answer cannot be unpacked ({quoted(str(error))})",
+        raise EndpointError(f"the answer cannot be unpacked ({safe_words(str(error))})",
                             status="broken", transient=True, place=endpoint.url,
                             remedy="have what answers there send it as it is") from error
     except FAULTS as error:
@@ -123,10 +123,10 @@ def breakdown(endpoint: Endpoint, error: Exception) -> EndpointError:
 def _fault(endpoint: Endpoint, reason: Any, connecting: bool) -> tuple[str, str, bool, str]:
     check = f"check the network and {endpoint.url_name}"
     if isinstance(reason, ssl.SSLCertVerificationError):
-        return (f"its certificate is not trusted ({quoted(reason.verify_message)})", "unreachable",
-                False, "name the authority's file in SSL_CERT_FILE, or correct the host")
+        return (f"its certificate is not trusted ({safe_words(reason.verify_message)})",
+                "unreachable", False, "name the authority's file in SSL_CERT_FILE, or correct the host")
     if connecting and isinstance(reason, ssl.SSLError):
-        return (f"no TLS there ({quoted(str(reason.reason or reason))})", "unreachable", False,
+        return (f"no TLS there ({safe_words(str(reason.reason or reason))})", "unreachable", False,
                 f"if the server speaks plain http, say so in {endpoint.url_name}")
     if isinstance(reason, socket.gaierror):
         transient = reason.errno == socket.EAI_AGAIN
@@ -138,6 +138,6 @@ def _fault(endpoint: Endpoint, reason: Any, connecting: bool) -> tuple[str, str,
         return ("nothing listens there", "unreachable", True,
                 f"start the server, or check {endpoint.url_name}")
     if isinstance(reason, (ConnectionError, http.client.HTTPException)) or not connecting:
-        said = quoted(str(reason)) or type(reason).__name__
+        said = safe_words(str(reason)) or type(reason).__name__
         return f"the connection broke ({said})", "connection", True, f"{check}, then try again"
-    return (f"it cannot be reached ({quoted(str(reason))})", "unreachable", True, check)
+    return (f"it cannot be reached ({safe_words(str(reason))})", "unreachable", True, check)
