@@ -124,7 +124,8 @@ def _fault(endpoint: Endpoint, reason: Any, connecting: bool) -> tuple[str, str,
     check = f"check the network and {endpoint.url_name}"
     if isinstance(reason, ssl.SSLCertVerificationError):
         return (f"its certificate is not trusted ({safe_words(reason.verify_message)})",
-                "unreachable", False, "name the authority's file in SSL_CERT_FILE, or correct the host")
+                "unreachable", False,
+                "name the authority's file in SSL_CERT_FILE, or correct the host")
     if connecting and isinstance(reason, ssl.SSLError):
         return (f"no TLS there ({safe_words(str(reason.reason or reason))})", "unreachable", False,
                 f"if the server speaks plain http, say so in {endpoint.url_name}")
