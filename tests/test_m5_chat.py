@@ -358,6 +358,13 @@ class Talking(FolderTest):
         self.assertIn("10 % of 32,000 | cost 0.0079 | in 3,200 (cached 1,200) out 100 | "
                       f"drift {drift:+,}\n", talk.told)
 
+    def test_the_command_that_goes_on_can_be_copied(self) -> None:
+        """Also where the name of a folder has a blank."""
+        folder = self.folder / "my work"
+        folder.mkdir()
+        self.assertIn(f"resume with: mini-agent resume '{folder / 's.jsonl'}'\n",
+                      Talk(folder, [DONE], ["hi"]).told)
+
     def test_narrow_and_plain_nothing_is_wider_than_the_screen(self) -> None:
         """At 40 columns, and for a screen reader: words, no bars and no signs."""
         lines = ["hi", "/context", "/help", "/policy", "/nonsense", "/why x", "/undo"]

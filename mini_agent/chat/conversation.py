@@ -7,6 +7,7 @@ session is kept (`session.py`), how things look (`screen.py`), the commands (`co
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -107,7 +108,8 @@ class Conversation:
         if ended.reason == "trace_failed":
             raise TraceError(ended.detail)
         if self.keyboard.interactive:
-            self.screen.tell(f"resume with: mini-agent resume {self.session.path}", whole=True)
+            self.screen.tell("resume with: mini-agent resume "
+                             f"{shlex.quote(str(self.session.path))}", whole=True)
         if self._interrupted:
             return INTERRUPTED
         well = self._outcome.done or self._outcome.reason == "closed"
