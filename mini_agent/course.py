@@ -39,7 +39,7 @@ class Course:
         if record["type"] == "message":
             yield from self._message(record["message"], step)
             return
-        if step not in (self._called, self._called + 1):
+        if step not in (self._called, self._called + 1) and record["event"] != "run_end":
             yield f"step {step} where {max(0, self._called)} is at work"
         if check := self.CHECKS.get(record["event"]):
             yield from check(self, record["payload"])

@@ -349,6 +349,30 @@ class EmbeddedTest(FolderTest):
         window.close()
         self.assertEqual([], list(check_file(str(path))))
 
+    def test_a_model_of_the_agent_may_fail_in_any_way(self) -> None:
+        """What it raises comes out, what is no text is refused; the next request is as if nothing
+        had been, and the trace is true."""
+        class Failing:
+            def summarize(self, messages: Sequence[Message], form: str) -> Any:
+                said = answers.pop(0)
+                if isinstance(said, Exception):
+                    raise said
+                return said
+
+        for bad in (None, 5, ["text"], KeyError("choices")):
+            answers = [bad, "What was done.", "What was done."]
+            path, live = self.folder / "t.jsonl", [{"role": "user", "content": "Go."}]
+            for number in range(40):
+                live += [asking(f"c{number}"), answering(f"c{number}", "a line of words\n" * 60)]
+            with self.subTest(bad), self.window(live, "two_layer", 8_000, trace=path,
+                                                model=Failing()) as window:
+                with suppress(KeyError):
+                    window.request()
+                self.assertLess(len(window.request()), 20)
+            self.assertEqual([], list(check_file(str(path))))
+            self.assertTrue([why for why in read_trace(path).events("compression_skipped")
+                             if why["reason"] in ("failed", "refused")])
+
     def test_a_policy_that_asks_a_model_needs_one(self) -> None:
         """It is said before anything is sent, and no trace is begun."""
         path = self.folder / "t.jsonl"
@@ -508,12 +532,13 @@ class EmbeddedTest(FolderTest):
                                        "trace": path, **given}) as window:
                     window.request()
         window = self.window(task)
+        for use in (window.reported, window.smaller):
+            with self.assertRaisesRegex(UsageError, f"{use.__name__}: there is no request"):
+                use({})  # type: ignore[arg-type]
+        window.request()
         for use in (window.answer, window.reported):
             with self.assertRaisesRegex(UsageError, f"{use.__name__}: not a dict but object"):
                 use(object())  # type: ignore[arg-type]
-        for use in (window.reported, window.smaller):
-            with self.assertRaisesRegex(UsageError, f"{use.__name__}: no request was made yet"):
-                use({})  # type: ignore[arg-type]
 
     def test_a_window_that_was_closed_stays_closed(self) -> None:
         """Twice is once, also at the end of a `with` that an error ends; the trace is whole."""

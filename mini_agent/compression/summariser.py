@@ -153,7 +153,11 @@ class Summariser:
             note["focus"] = self.focus
             messages.append(focus_message(self.focus, self._texts))
         try:
-            note["output"] = self._model.summarize(messages, form)
+            said = self._model.summarize(messages, form)
+            if not isinstance(said, str):  # of another program's model, which may refuse
+                raise SummaryRefused(f"the summary is {type(said).__name__}, not text",
+                                     place=form, remedy="the messages stay as they are")
+            note["output"] = said
             return _Answer(self._final(note["output"], form), (note,))
         except SummaryRefused as error:
             return _Answer(notes=(note,), error=error)

@@ -15,6 +15,7 @@ from ..compression.budget import MOST
 from ..errors import UsageError
 from ..lab.sessions.fields import flat
 from ..strict_json import too_deep
+from ..texts import language_of
 
 Given = dict[str, Any]  # a message, a call or a tool in the agent's own form
 DUMP = "give it as a dict, as model_dump() of a client's object does"
@@ -118,3 +119,12 @@ def check_apart(names: Iterable[str], ours: Iterable[str]) -> None:
         if name in known:
             raise wrong(f"tools[{number}]", f"a second tool {name!r}", name, known[name])
         known[name] = "declare each tool once"
+
+
+def language(messages: Iterable[Given], beside: str) -> str:
+    """The language of the first user message; if there is none, that of the system prompt."""
+    for role in ("user", "system", "developer"):
+        for at, given in enumerate(messages):
+            if checked_message(given, f"messages[{at}]").get("role") == role:
+                return language_of(flat(given.get("content")).text)
+    return language_of(beside)

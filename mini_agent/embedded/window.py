@@ -7,7 +7,7 @@ what comes in (`intake.py`), and the two forms of messages (`forms.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableSequence, Sequence
+from collections.abc import MutableSequence, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -23,18 +23,17 @@ from ..compression.view import Entry
 from ..compression.window import ContextWindow
 from ..errors import MiniAgentError, PromptTooLongError, UsageError
 from ..governance import governed_by, with_room
-from ..lab.sessions.fields import flat
 from ..models.base import Model
 from ..models.overflow_text import overflow
 from ..models.scripted import ScriptedModel
-from ..texts import Texts, language_of
+from ..texts import Texts
 from ..tokens import estimator
 from ..tools.base import Tool, ToolBox
 from ..trace import FORMAT, TraceFile, Tracer, trace_folder
 from .forms import form_of
 from .given import (
-    Given, check_apart, check_window, checked_dict, checked_message, checked_system, checked_tools,
-    checked_trace, wrong)
+    Given, check_apart, check_window, checked_dict, checked_system, checked_tools, checked_trace,
+    language, wrong)
 from .intake import MADE, Intake
 
 
@@ -60,7 +59,7 @@ class EmbeddedWindow:
         self._form = form_of(provider)
         beside = checked_system(system, provider)
         self._intake = Intake(messages, self._form, beside)
-        texts = Texts(_language(messages, beside))
+        texts = Texts(language(messages, beside))
         asked = _summariser(chosen, model, texts)
         given = checked_tools(tools, provider)
         own = list(map(self._form.declaration, given))
@@ -72,6 +71,7 @@ class EmbeddedWindow:
         self._own = {tool["name"]: (tool, as_it_is) for tool, as_it_is in zip(own, given)}
         self._declared = [*own, *self._box.declarations()]
         self._asked = 0  # requests so far
+        self._is_out = False  # whether the last of them could be sent
         self._closed = False
         with ExitStack() as opened:
             sinks = [] if path is None else [opened.enter_context(TraceFile(path))]
@@ -102,6 +102,7 @@ class EmbeddedWindow:
         changed, so copy any that you mark. Raises `ContextOverflowError` where it
         cannot be made to fit, `UsageError` for a message that no endpoint would take."""
         self._check_open()
+        self._is_out = False
         self._intake.check_kept(self._window.view.entries)
         self._intake.take_in(self._asked, self._asking.tracer)
         self._intake.check_answered()
@@ -114,8 +115,7 @@ class EmbeddedWindow:
         if they do not say that it was too long. A window that they name is kept from now on.
         Raises `PromptTooLongError` when nothing more can be left out, and
         `ContextOverflowError` when what is left does not fit into that window."""
-        self._check_open()
-        self._check_asked("smaller")
+        self._check_open("smaller")
         refusal = str(refusal)
         found = overflow(refusal)
         if found is None:
@@ -125,6 +125,7 @@ class EmbeddedWindow:
             place="EmbeddedWindow", window=found.window, tokens=found.tokens,
             remedy="ask a model with a larger window, or take another policy")
         self._asking.note_refusal(error, self._step)
+        self._is_out = False
         self._window.after_refusal(self._intake.history, self._step, error)
         return self._sent()
 
@@ -137,9 +138,8 @@ class EmbeddedWindow:
     def reported(self, counted: Given | None) -> None:
         """The `usage` of the last answer, as the endpoint reports it, or None; the size of the
         next request is predicted from it."""
-        self._check_open()
+        self._check_open("reported")
         tokens = self._form.usage(checked_dict(counted or {}, "reported"))
-        self._check_asked("reported")
         if tokens is not None:
             self._asking.note_usage(tokens, self._step)
 
@@ -152,8 +152,9 @@ class EmbeddedWindow:
             try:
                 self._intake.take_in(self._asked, self._asking.tracer)
             finally:  # what cannot come in is told, and the trace ends without it
-                self._asking.tracer.event("run_end", step=self._intake.said, reason="closed",
-                                          **self._asking.final_size(self._intake.history))
+                size = self._asking.final_size(self._intake.history)
+                step = max(self._intake.said, self._step)
+                self._asking.tracer.event("run_end", step=step, reason="closed", **size)
 
     def __enter__(self) -> EmbeddedWindow:
         return self
@@ -170,18 +171,19 @@ class EmbeddedWindow:
         """The step of the last request."""
         return max(0, self._asked - 1)
 
-    def _check_open(self) -> None:
+    def _check_open(self, answer: str = "") -> None:
+        """`UsageError` where it is closed, or what is named `answer` is to no request."""
         if self._closed:
             raise wrong("EmbeddedWindow", "it was closed", None, "make a new one for a new session")
-
-    def _check_asked(self, place: str) -> None:
-        if not self._asked:
-            raise wrong(place, "no request was made yet", None, "send what request() returns first")
+        if answer and not self._is_out:
+            raise wrong(answer, "there is no request that could have been answered", None,
+                        "send what request() gives first")
 
     def _sent(self) -> list[Given]:
         """The view in the agent's form: its own messages where nothing was changed."""
         entries = self._window.view.entries
         self._asking.note_call(len(entries), self._step)
+        self._is_out = True
         sent = list[Given]()
         last: Entry | None = None
         for entry in entries:
@@ -217,15 +219,6 @@ def _side_by_side(one: Entry, other: Entry) -> bool:
     """Whether the agent put one right behind the other in its own list."""
     return (one.how not in MADE and other.how not in MADE
             and one.stands_for[-1] + 1 == other.stands_for[0])
-
-
-def _language(messages: Iterable[Given], beside: str) -> str:
-    """The language of the first user message; if there is none, that of the system prompt."""
-    for role in ("user", "system", "developer"):
-        for at, given in enumerate(messages):
-            if checked_message(given, f"messages[{at}]").get("role") == role:
-                return language_of(flat(given.get("content")).text)
-    return language_of(beside)
 
 
 def _box(policy: Policy, own: Sequence[dict[str, Any]], reading: list[Tool],
