@@ -173,6 +173,19 @@ class EditTest(ToolCase):
         self.assertEqual(long.split("\n")[0],
                          "[the first 48996 of 90163 characters of the diff are shown]")
 
+    def test_of_a_long_line_the_part_around_the_change_is_shown(self) -> None:
+        """The line before and after, and one beside it: each says what part of it this is."""
+        for filler in "x", "\u957f":
+            long = filler * 100_000
+            self.put("a", f"{long}\n{long}old{long}\r\nend\n")
+            with self.subTest(filler):
+                shown = self.ok("edit_file", path="a", old=f"{filler}old", new=f"{filler}new")
+                self.assertEqual(
+                    ["--- a/a", "+++ b/a", "@@ -1,3 +1,3 @@",
+                     f" {filler * 500} [characters 99501 to 100000 of 100000]",
+                     f"-{filler * 125}old{filler * 372} [characters 99876 to 100375 of 200003]",
+                     f"+{filler * 125}new{filler * 372} [characters 99876 to 100375 of 200003]",
+                     " end"], shown.split("\n"))
 
     def test_only_what_was_changed_of_a_large_text_is_taken_apart(self) -> None:
         """Of a million lines around it there is no list; the numbers count from its start."""

@@ -90,6 +90,13 @@ def unified_diff(before: str, after: str, path: str) -> str:
                      if line.startswith("@@") else line for line in found)
 
 
+def changed_at(before: str, after: str) -> int:
+    """In the first line in which two texts differ, the character, from 0, where they begin to."""
+    before, after = as_seen(before), as_seen(after)
+    at = _common_prefix(before, after)
+    return at - (before.rfind("\n", 0, at) + 1)
+
+
 def _unchanged_ends(before: str, after: str) -> tuple[int, int]:
     """How many characters at the start and at the end of two texts need no comparison: they are
     equal, and more than `CONTEXT` lines away from the lines that differ."""

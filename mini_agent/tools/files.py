@@ -16,8 +16,10 @@ from ..data_uris import pieces_without_data
 from ..errors import ToolError
 from ..hostile import clean_output, one_line
 from ..texts import Texts
-from .edit import as_seen, closest, line_number, occurrences, replaced, unified_diff
-from .output import HEADER_ROOM, LIMIT, LINE_LIMIT, LIST_LIMIT, first_lines, line_count, page
+from .edit import (
+    as_seen, changed_at, closest, line_number, occurrences, replaced, unified_diff)
+from .output import (
+    HEADER_ROOM, LIMIT, LINE_LIMIT, LIST_LIMIT, first_lines, line_count, page, part_of_line)
 from .pieces import Passage, passage, refuse_binary, text_pieces
 from .schema import object_of
 from .workspace import MAX_FILES, Workspace
@@ -194,10 +196,17 @@ class EditFile:
             raise ToolError("BAD_ARGUMENTS", self.workspace.texts("same_new"))
         after = replaced(before, found[0], new)
         self.workspace.write(path, after.encode("utf-8", "surrogateescape"))
-        diff = clean_output(unified_diff(before, after, self.workspace.relative(path)))
+        diff = self._diff(before, after, path)
         shown, left_out = first_lines(diff, self.limit - HEADER_ROOM)
         return shown if not left_out else self.workspace.texts(
             "diff_cut", chars=len(shown), total=len(diff)) + "\n" + shown
+
+    def _diff(self, before: str, after: str, path: str) -> str:
+        """The diff; of a long line the part around the change."""
+        diff = clean_output(unified_diff(before, after, self.workspace.relative(path)))
+        at = changed_at(before, after)
+        return "\n".join(line[:1] + part_of_line(line[1:], at, self.workspace.texts)
+                         for line in diff.split("\n"))
 
     def _refusal(self, path: str, text: str, old: str, found: list[tuple[int, int]]) -> ToolError:
         """NO_MATCH with the lines that come close, or SEVERAL_MATCHES with their numbers."""

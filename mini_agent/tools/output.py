@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..texts import Texts
+
 LIMIT = 50_000       # characters that one result may have
 LIST_LIMIT = 20_000  # of a listing or of hits, which a narrower question makes shorter
 HEADER_ROOM = 1_000  # of these, kept free for the line that says what was cut
-LINE_LIMIT = 500     # characters of one line in a listing or among hits
+LINE_LIMIT = 500     # characters of one line in a listing, among hits or in a diff
 
 
 def lines_of(text: str) -> list[str]:
@@ -46,3 +48,12 @@ def first_lines(text: str, limit: int) -> tuple[str, int]:
         return text, 0
     end = text.rfind("\n", 0, limit) + 1 or limit
     return text[:end], len(text) - end
+
+
+def part_of_line(line: str, at: int, texts: Texts) -> str:
+    """A line as it is shown: of a long one the part around its character `at`, from 0."""
+    if len(line) <= LINE_LIMIT:
+        return line
+    first = max(0, min(at - LINE_LIMIT // 4, len(line) - LINE_LIMIT))
+    return line[first:first + LINE_LIMIT] + texts(
+        "line_part", first=first + 1, last=first + LINE_LIMIT, total=len(line))

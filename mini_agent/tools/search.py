@@ -21,7 +21,7 @@ from ..columns import number_of
 from ..errors import ToolError
 from ..hostile import one_line
 from .files import left_out_note, paged
-from .output import LINE_LIMIT, LIST_LIMIT, line_count
+from .output import LIST_LIMIT, line_count, part_of_line
 from .pieces import text_pieces
 from .schema import object_of
 from .workspace import Workspace
@@ -104,13 +104,8 @@ class SearchText:
         notes.append(left_out_note(sorted(left_out), tree.stopped, self.workspace.texts))
 
     def _line(self, prefix: str, number: int, line: str, at: int) -> str:
-        """A hit as it is shown; of a long line only the part around its first match."""
-        if len(line) <= LINE_LIMIT:
-            return f"{prefix}{number}: {line}"
-        first = max(0, min(at - LINE_LIMIT // 4, len(line) - LINE_LIMIT))
-        note = self.workspace.texts("line_part", first=first + 1, last=first + LINE_LIMIT,
-                                    total=len(line))
-        return f"{prefix}{number}: {line[first:first + LINE_LIMIT]}{note}"
+        """A hit as it is shown: of a long line the part around its first match."""
+        return f"{prefix}{number}: {part_of_line(line, at, self.workspace.texts)}"
 
     def _expression(self, pattern: str, sources: Iterator[Source]) -> Iterator[Hit]:
         """The hits of a regular expression, found in batches by other processes."""
