@@ -9,12 +9,13 @@ from html.parser import HTMLParser
 from typing import Any
 from unittest import mock
 
-from mini_agent.lab import pagedata
+from mini_agent.lab import pagedata, pagesize
 from mini_agent.lab.page import SCRIPTS, embedded, render_page
 from mini_agent.lab.page.curves import curves
 from mini_agent.lab.page.table import SUMMARY_COLUMNS, summary_tables, tables
 from mini_agent.lab.pagedata import page_data
-from mini_agent.lab.pagesize import SESSIONS, size_of, with_fewer_windows
+from mini_agent.lab.pagesize import (
+    SESSIONS, size_of, with_changes_that_fit, with_fewer_windows)
 from tests.support import FolderTest, mini_agent
 
 HOSTILE = "</script><b onclick=\"x\">&'$verdict ${title} \u2028<!--"
@@ -85,7 +86,7 @@ def data(text: str = "plain") -> dict[str, Any]:
                message("tool", text, 1, name=text, error=text), message("user", text, 3)]
     return {"title": text, "command": text, "estimator": text,
             "rows": [row("none", over_window_steps=1), row(text, far_recall=.9, cost=.4)],
-            "summary": [], "facts": [text], "notes": [text], "sessions": [{
+            "summary": [], "unsound": [], "facts": [text], "notes": [text], "sessions": [{
                 "session": text, "format": text, "language": "en", "notes": [text],
                 "windows": [100], "messages": history, "steps": [1, 4], "runs": [run, governed]}]}
 
@@ -262,11 +263,42 @@ class SizeTest(unittest.TestCase):
                                  fitted["notes"])
         self.assertEqual([], page["notes"])
 
+    def test_of_a_window_that_is_too_large_by_itself_not_all_policies_are_shown(self) -> None:
+        """Those that keep the most have the first choice of the room; the page names the rest."""
+        page = {**self.page(0, 0), "runs": [
+            {"policy": name, "window": window, "changes": ["x" * size]}
+            for window in (100, 200)
+            for name, size in (("none", 0), ("a", 300), ("b", 500), ("c", 200), ("d", 100))]}
+        for room, windows, policies in ((3_000, [100, 200], [*"abcd"]), (1_500, [200], [*"abcd"]),
+                                        (750, [200], ["b", "c"]), (650, [200], ["b", "d"])):
+            with self.subTest(room), mock.patch.object(pagesize, "CHANGES", room):
+                fitted = with_changes_that_fit(page, [200], ["b", "a", "c", "d", "none"])
+                self.assertEqual(windows, fitted["windows"])
+                self.assertEqual([(window, name) for window in windows
+                                  for name in ("none", *policies)],
+                                 [(run["window"], run["policy"]) for run in fitted["runs"]])
+                gone = [name for name in "abcd" if name not in policies]
+                self.assertEqual([f"left out for their size: the policies {', '.join(gone)}; a "
+                                  "comparison of fewer shows them"] if gone else [],
+                                 fitted["notes"][len(windows) == 1:])
+
+    def test_a_page_is_measured_in_bytes(self) -> None:
+        """A Chinese character has three."""
+        self.assertEqual((5, 11), (size_of("abc"), size_of("三个字")))
+
+    def test_what_breaks_laws_is_not_advised_where_its_runs_were_left_out(self) -> None:
+        """The page knows of it from the comparison, and not from what has room on it."""
+        made = data("good")
+        del made["sessions"][0]["runs"][1]
+        text = Reader(render_page({**made, "unsound": ["good"]})).text
+        self.assertIn("No policy here stays within the window and keeps the laws.",
+                      re.sub(r"\s+", " ", text))
+
     def test_each_session_has_its_part_of_the_page(self) -> None:
         """None is left out while windows can be, however large the first ones are."""
         def result(name: str) -> dict[str, Any]:
             return {"session": name, "page": {**self.page(*[400_000] * 3), "session": name},
-                    "rows": [{"window": 200, "session": name}]}
+                    "rows": [{"window": 200, "session": name}], "breaks": []}
 
         with mock.patch.object(pagedata, "summarise", return_value=[]):
             made = page_data("", "runs", (), [result(name) for name in "abcd"])

@@ -99,8 +99,14 @@ def file_results(source: Source, plan: Plan, progress: Progress = lambda _: None
     results = replayed(sessions, source, plan, progress)
     for result in results:
         if (page := result["page"]) is not None:
-            result["page"] = with_changes_that_fit(page, plan.windows)
+            result["page"] = with_changes_that_fit(page, plan.windows, _most_first(result["rows"]))
     return results
+
+
+def _most_first(rows: Sequence[TrialRow]) -> list[str]:
+    """The policies of a session, those that keep the most first."""
+    return list(dict.fromkeys(row["policy"] for row in sorted(
+        rows, key=lambda row: -(row["far_recall"] or 0))))
 
 
 def _replayed(sessions: Sequence[LogSession], source: Source, plan: Plan,

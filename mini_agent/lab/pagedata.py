@@ -140,11 +140,12 @@ def page_data(command: str, estimator: str, facts: Sequence[str],
     return {"title": ", ".join(names[:3]) + more, "command": command, "estimator": estimator,
             "rows": [row for result in results for row in result["rows"]],
             "summary": summarise(results) if len(results) > 1 else [],
+            "unsound": sorted({name for result in results for name in result["breaks"]}),
             "facts": list(facts), "notes": notes, "sessions": shown}
 
 
 def _sessions_that_fit(results: Sequence[Result]) -> tuple[list[PageSession], list[str]]:
-    """(the sessions in `SESSIONS` characters, a note on each that is left out).
+    """(the sessions in `SESSIONS` bytes, a note on each that is left out).
 
     Each session gets an equal part of the room that is left. If it needs more, windows that
     were not asked for are left out; if that is not enough, it is only in the table.

@@ -113,6 +113,7 @@ class Page(TypedDict):
     estimator: str                 # the name that stands beside every number of tokens
     rows: list[TrialRow]           # the baseline first for each session and window
     summary: list[MeanRow]         # only where there are several sessions
+    unsound: list[str]             # policies that break laws by their own account
     facts: list[str]               # the texts asked for with --fact, in order
     notes: list[str]               # sentences under the table: what was left out and why
     sessions: list[PageSession]

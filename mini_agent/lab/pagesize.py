@@ -1,7 +1,8 @@
 """Milestone 6: what of a report page is left out, so that it opens in a moment.
 
 First texts are cut, their true length beside them; then windows that nobody asked for are
-left out; then whole sessions, which keep their rows in the table. The page says all of this.
+left out, then policies of the one that is left, then whole sessions: these keep their rows
+in the table. The page says all of this.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ from .pageform import PageRun, PageSession
 
 CUT = 1_000            # characters of a text that the page holds
 HISTORY = 900_000      # characters of all texts of a session's history
-CHANGES = 700_000      # characters of all changes of a session, as JSON
-SESSIONS = 2_300_000   # characters of all sessions of a page, as JSON
+CHANGES = 700_000      # bytes of all changes of a session, as JSON
+SESSIONS = 2_300_000   # bytes of all sessions of a page, as JSON
 
 
-def with_changes_that_fit(page: PageSession, asked: Sequence[int]) -> PageSession:
-    """A session of a page, its changes in `CHANGES` characters.
+def with_changes_that_fit(page: PageSession, asked: Sequence[int],
+                          policies: Sequence[str]) -> PageSession:
+    """A session of a page, its changes in `CHANGES` bytes.
 
     Windows that were not `asked` for are left out first, then those asked for, the last
-    first; one is always kept.
+    first. One is always kept; if it is too large itself, those of the `policies` that still
+    have room, in this order.
     """
     sizes = _sizes(page, lambda run: sum(map(size_of, run["changes"])))
     room = CHANGES
@@ -31,7 +34,25 @@ def with_changes_that_fit(page: PageSession, asked: Sequence[int]) -> PageSessio
             continue
         kept.add(window)
         room -= sizes[window]
-    return _without(page, set(sizes) - kept, "their size")
+    return _with_fewer_policies(_without(page, set(sizes) - kept, "their size"), policies)
+
+
+def _with_fewer_policies(page: PageSession, policies: Sequence[str]) -> PageSession:
+    sizes: dict[str, int] = dict.fromkeys(policies, 0)
+    for run in page["runs"]:
+        sizes[run["policy"]] += sum(map(size_of, run["changes"]))
+    room = CHANGES
+    gone: set[str] = set()
+    for policy, size in sizes.items():
+        if size > room:
+            gone.add(policy)
+        else:
+            room -= size
+    said = [f"left out for their size: the policies {', '.join(sorted(gone))}; a comparison "
+            "of fewer shows them"]
+    return page if not gone else {
+        **page, "notes": page["notes"] + said,
+        "runs": [run for run in page["runs"] if run["policy"] not in gone]}
 
 
 def cut_for(sizes: Iterable[int]) -> int:
@@ -44,7 +65,7 @@ def cut_for(sizes: Iterable[int]) -> int:
 
 
 def with_fewer_windows(page: PageSession, asked: set[int], room: int) -> PageSession:
-    """A session of a page in `room` characters, as far as leaving out windows that were not
+    """A session of a page in `room` bytes, as far as leaving out windows that were not
     `asked` for makes it fit; the window farthest from those goes first."""
     sizes = _sizes(page, size_of)
     more = size_of(page) - room
@@ -75,5 +96,5 @@ def _without(page: PageSession, gone: set[int], cause: str) -> PageSession:
 
 
 def size_of(data: object) -> int:
-    """Characters of a part of the page, as JSON."""
-    return len(json.dumps(data, ensure_ascii=False))
+    """Bytes of a part of the page, as JSON."""
+    return len(json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass"))

@@ -19,7 +19,7 @@ from ..rows import TrialRow
 from .curves import curves
 from .picture import picture
 from .table import notes, session_title, summary_tables, tables
-from .verdict import unsound, verdict
+from .verdict import verdict
 
 SCRIPTS = ("fold.js", "strip.js", "bench.js", "sort.js")
 
@@ -29,7 +29,7 @@ def render_page(data: Page) -> str:
     return Template(_part("page.html")).substitute(
         title=escape(data["title"]), style=_part("page.css"), verdict=verdict(data),
         command=escape(data["command"]), estimator=escape(data["estimator"]),
-        means=picture(data["summary"], unsound(data)) + summary_tables(data["summary"]),
+        means=picture(data["summary"], set(data["unsound"])) + summary_tables(data["summary"]),
         sessions=_sessions(data), notes=notes(data), data=embedded(data),
         script="\n".join(_part(name) for name in SCRIPTS))
 

@@ -13,16 +13,10 @@ MOST_SAID = 12  # paragraphs on a page; for the rest the reader is sent to the t
 def verdict(data: Page) -> str:
     """One paragraph per session and window, or per window for many sessions."""
     said = [f"{escape(str(found.where))}: {found.said(_strong)}"
-            for found in verdicts(data["rows"], data["summary"], unsound(data))]
+            for found in verdicts(data["rows"], data["summary"], set(data["unsound"]))]
     if len(said) > MOST_SAID:
         said = [*said[:MOST_SAID], f"{len(said) - MOST_SAID} more: see the table"]
     return "\n".join(f"<p>{text}</p>" for text in said)
-
-
-def unsound(data: Page) -> set[str]:
-    """The policies that break laws by their own account."""
-    return {run["policy"] for session in data["sessions"] for run in session["runs"]
-            if run["breaks"]}
 
 
 def _strong(policy: str) -> str:
