@@ -33,7 +33,7 @@ class LabTest(FolderTest):
                "bill": None, "over_share": 0}
         self.assertEqual("<p>Window 900, only 1 session: Take <strong>clip</strong>: it keeps the "
                          "most of what is used again, far recall 0.500.</p>",
-                         verdict({"sessions": [], "summary": [row], "rows": []}))
+                         verdict({"sessions": [], "summary": [row], "rows": [], "unsound": []}))
 
 
 if __name__ == "__main__":
