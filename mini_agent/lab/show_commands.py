@@ -149,7 +149,7 @@ def _explained(options: argparse.Namespace) -> bool:
     from ..subagents.traces import find_trace
     from .session_steps import is_trace, steps_at, unread_at
     from .why import explain
-    from .whywords import part_arguments, why_lines
+    from .whywords import parent_lines, why_lines
 
     write = partial(write_rows, stream=sys.stdout, indent=WHY, plain=options.plain)
     path = find_trace(options.trace)
@@ -166,11 +166,8 @@ def _explained(options: argparse.Namespace) -> bool:
             continue
         print(f"{escaped(name)}{under}: {options.text!r}")
         write(f"  {line}" for line in why_lines(explained))
-        number = name.rpartition("#")[2]
-        if ours and (at or below) and number.isdecimal() and explained["entered"]:  # of a child
-            place = explained["entered"][-1]
-            write([f"  above     read_child(child={number}, message={place['message']}"
-                   f"{part_arguments(place)}) gives it to the parent"])
+        if ours and (at or below):  # the trace of a sub-agent
+            write(f"  {line}" for line in parent_lines(name, explained))
     if not found and not options.json and (unread := unread_at(options.trace)):
         write([f"  unread    not part of the session: {unread}"])
     return found

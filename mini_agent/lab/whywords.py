@@ -80,8 +80,17 @@ def _because(cause: Cause | None) -> str:
             f"{cause['before_tokens']} -> {number_of(cause['after_tokens'], 'token')})")
 
 
-def part_arguments(place: Occurrence) -> str:
-    """The arguments that stand after the handle, as in a call."""
+def parent_lines(name: str, found: Explanation) -> Iterator[str]:
+    """The line on how a parent can read the text in the trace of its child N, named `...#N`."""
+    number = name.rpartition("#")[2]
+    if number.isdecimal() and found["entered"]:
+        place = found["entered"][-1]
+        yield (f"above     read_child(child={number}, message={place['message']}"
+               f"{_part_arguments(place)}) gives it to the parent")
+
+
+def _part_arguments(place: Occurrence) -> str:
+    """The arguments of read_result after the handle, as they stand in a call."""
     return "".join(f", {name}={json.dumps(value)}" for name, value in place["part"].items())
 
 
@@ -93,6 +102,6 @@ def _now(now: Now, entered: Sequence[Occurrence]) -> str:
         handle = (now["handles"] or now["spans"])[-1]
         place = next(place for place in entered if place["message"] == handle)
         span = "" if now["handles"] else ", though the window names only the span of its message"
-        ways.append(f"read_result(handle={handle}{part_arguments(place)}) gives it back{span}")
+        ways.append(f"read_result(handle={handle}{_part_arguments(place)}) gives it back{span}")
     log = f"message #{now['log'][-1]} of the log has it" if now["log"] else "no message has it"
     return "; ".join([*(ways or ["the window shows no handle of it"]), log])

@@ -28,7 +28,7 @@ from ..tasks import Task
 from ..texts import LANGUAGES, Texts
 from ..tools.schema import COUNT, OBJECT, TEXT, array_of, first_fault, object_of, one_of
 from ..trace import Record, TraceFile, trace_folder
-from .endings import Ending, Numbers, ending_line, ending_of
+from .endings import Ending, ending_line, ending_of, numbers_of
 from .orders import NAME, ChildLimits
 from .processes import leave_with_parent
 
@@ -63,16 +63,6 @@ class GiveUp:
     def __call__(self, reason: str) -> str:
         self.reasons.append(reason)
         return self.texts("give_up_noted")
-
-
-class RunNumbers:
-    """A sink that keeps the numbers of a run."""
-
-    def __init__(self) -> None:
-        self.numbers = Numbers()
-
-    def __call__(self, record: Record) -> None:
-        self.numbers = self.numbers.after(record)
 
 
 def main(attached: bool) -> int:
@@ -112,7 +102,8 @@ def run_request(request: Mapping[str, Any]) -> Ending:
     task = Task(name=request["name"], system=request["system"], task=brief, replies=[],
                 language=request["language"], place=request["name"], **own)
     governance = govern(task) if own else recorded_governance(request["start"], request["name"])
-    trace, tally, give_up = Path(request["trace"]), RunNumbers(), GiveUp(texts)
+    trace, give_up = Path(request["trace"]), GiveUp(texts)
+    records: list[Record] = []
     grant = Grant(
         request["tools"], writes=request["writes"],
         protect=[pin["protect"] for pin in request["pins"] if pin["protect"]],
@@ -121,9 +112,9 @@ def run_request(request: Mapping[str, Any]) -> Ending:
         if NAME in request["tools"] else None)
     with TraceFile(trace) as file:
         setup = Setup(Path(request["workspace"]), model_of(request["model"], texts), grant,
-                      sinks=[file, tally], extra=[give_up])
+                      sinks=[file, records.append], extra=[give_up])
         outcome = run_task(task, setup, governance, trace_folder(trace))
-    return ending_of(outcome, tally.numbers, "; ".join(give_up.reasons))
+    return ending_of(outcome, numbers_of(records), "; ".join(give_up.reasons))
 
 
 def model_of(asked: Mapping[str, Any], texts: Texts) -> ParentModel:

@@ -51,21 +51,12 @@ class Numbers:
     peak_tokens: int = 0
     sent_tokens: int = 0
 
-    def after(self, record: Record) -> Numbers:
-        """The numbers after one more record."""
-        if record.get("event") != "model_call":
-            return self
-        payload = record["payload"]
-        tokens = count(payload.get("predicted", payload.get("tokens")))
-        return Numbers(self.steps + 1, max(self.peak_tokens, tokens), self.sent_tokens + tokens)
-
 
 def numbers_of(records: Iterable[Record]) -> Numbers:
     """The numbers of a run from its records."""
-    numbers = Numbers()
-    for record in records:
-        numbers = numbers.after(record)
-    return numbers
+    calls = [record["payload"] for record in records if record.get("event") == "model_call"]
+    sizes = [count(call.get("predicted", call.get("tokens"))) for call in calls]
+    return Numbers(len(sizes), max(sizes, default=0), sum(sizes))
 
 
 @dataclass(frozen=True)
