@@ -190,10 +190,10 @@ class BrowserTest(unittest.TestCase):
             self.assertEqual([], self.window.log("browser"))
 
     def test_the_picture_of_the_readme_is_made_by_its_command(self) -> None:
-        """The line of README.md, beside a page of the lesson: a PNG under 200 kB."""
+        """The command in a comment of README.md makes a PNG under 200 kB."""
         (self.folder / "traces").mkdir()
         page_of(self.folder, LESSON, *LESSON_OPTIONS).rename(self.folder / "traces" / "page.html")
-        line = re.search(r"^    (chromium .*)$", (ROOT / "README.md").read_text("utf-8"), re.M)[1]
+        line = re.search(r"made by: (chromium .*) -->", (ROOT / "README.md").read_text("utf-8"))[1]
         subprocess.run(["sh", "-c", line.replace("--headless", " ".join(FLAGS))], check=True,
                        cwd=self.folder, capture_output=True, timeout=60)
         made = (self.folder / "traces" / "page.png").read_bytes()
