@@ -22,11 +22,11 @@ def state_of(fact: str, view: View, holders: set[int]) -> str:
     if not holders:
         return ""
     hows = {entry.how for entry in view.entries if fact in text_of(entry.message)}
-    return state_by(hows, view, holders)
+    return state_from_hows(hows, view, holders)
 
 
-def state_by(hows: set[str], view: View, holders: set[int]) -> str:
-    """The same, by the `hows` of the entries that have the fact."""
+def state_from_hows(hows: set[str], view: View, holders: set[int]) -> str:
+    """The same, from the `how` of each entry that has the fact."""
     if not holders:
         return ""
     if hows & {"verbatim", "shortened"}:

@@ -20,7 +20,7 @@ from ..compression.view import Entry, View, apply, from_payload
 from ..held import handles
 from ..messages import Message, arguments_text, text_of
 from ..trace import Record
-from .facts import state_by
+from .facts import state_from_hows
 from .nearly import nearly_said
 from .steps import TraceStep
 from .whyform import NAMED, Cause, Explanation, FirstSeen, Occurrence, Origin, WayBack
@@ -90,7 +90,7 @@ class Followed:
         with it stand for. The form is `made` where no message has had the text yet, but a
         summary or an attached entry has it."""
         hows = {entry.how for entry in self.having.values()}
-        form = state_by(hows, self.view, self.holders) or ("made" if hows else "")
+        form = state_from_hows(hows, self.view, self.holders) or ("made" if hows else "")
         if form == "verbatim" and "verbatim" not in hows:
             form = "shortened"
         elif form == "summary" and hows == {"attached"}:

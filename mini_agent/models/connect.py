@@ -18,7 +18,7 @@ from ..texts import Texts
 from .anthropic import Messages
 from .endpoint import Endpoint, check_key, check_url
 from .http import Http, OnRetry, RequestLimits, silent
-from .live import LiveModel, RequestOptions, Show, Spent, Wire
+from .live import LiveModel, OnSummary, OnText, RequestOptions, Wire
 from .openai import ChatCompletions
 
 PROVIDERS = {  # name: default base URL, endings of a URL that are not part of the base
@@ -47,8 +47,8 @@ class Options:
 
 
 def connect(options: Options, environ: Mapping[str, str], *, texts: Texts = Texts(),
-            on_text: Show | None = None, on_retry: OnRetry = silent,
-            on_summary: Spent | None = None, **time: Any) -> LiveModel:
+            on_text: OnText | None = None, on_retry: OnRetry = silent,
+            on_summary: OnSummary | None = None, **time: Any) -> LiveModel:
     """The model that options and environment name.
 
     `time` is handed to `Http`: clock, sleep, chance. Raises `UsageError`.

@@ -27,8 +27,8 @@ from .sse import events
 from .turns import Turn, legal
 
 T = TypeVar("T")
-Show = Callable[[str], None]
-Spent = Callable[[dict[str, int]], None]
+OnText = Callable[[str], None]
+OnSummary = Callable[[dict[str, int]], None]
 BAD_DATA = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # from a wrong form
 
 
@@ -103,8 +103,9 @@ class LiveModel:
     """
 
     def __init__(self, http: Http, wire: Wire, options: RequestOptions = RequestOptions(),
-                 texts: Texts = Texts(), on_text: Show | None = None,
-                 on_summary: Spent | None = None, recipe: Mapping[str, Any] | None = None) -> None:
+                 texts: Texts = Texts(), on_text: OnText | None = None,
+                 on_summary: OnSummary | None = None,
+                 recipe: Mapping[str, Any] | None = None) -> None:
         self.http, self.wire, self.options, self.on_text = http, wire, options, on_text
         self._texts, self._on_summary, self._recipe = texts, on_summary, recipe or {}
         self._window = options.window  # or what a refusal has said it is
@@ -128,7 +129,7 @@ class LiveModel:
         return f"{reply.content}\n{self._texts('summary_cut')}" if reply.cut else reply.content
 
     def _ask(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]],
-             show: Show) -> Reply:
+             show: OnText) -> Reply:
         endpoint = self.http.endpoint
         turns = [replace(turn, opaque=self._own_opaque(turn.opaque))
                  for turn in legal(messages, self._texts, self.wire.bridged)]
@@ -159,7 +160,7 @@ class LiveModel:
             return None
         return {self.wire.name: {"model": self.http.endpoint.model, **opaque}}
 
-    def _read(self, answer: Answer, show: Show) -> Reply:
+    def _read(self, answer: Answer, show: OnText) -> Reply:
         """The reply in an answer, streamed or whole. `EndpointError` if it is incomplete."""
         endpoint = self.http.endpoint
         made = self.wire.assembly()
@@ -185,7 +186,7 @@ class LiveModel:
                                 status="broken", place=endpoint.url,
                                 remedy=f"check {endpoint.url_name} and the provider") from error
 
-    def _stream(self, lines: Iterable[bytes], made: Assembly, show: Show) -> None:
+    def _stream(self, lines: Iterable[bytes], made: Assembly, show: OnText) -> None:
         try:
             for data in events(lines):
                 if data.strip() == "[DONE]":

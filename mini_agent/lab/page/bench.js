@@ -6,7 +6,7 @@ const chosen = { session: 0, policy: "", window: 0, step: 0 };
 
 const sessionNow = () => data.sessions[chosen.session];
 
-/** The run of the chosen policy at the chosen window; the baseline has none. */
+/** The run of the chosen policy at the chosen window, or the first that there is. */
 function runNow() {
   const runs = sessionNow().runs.filter((run) => run.policy === chosen.policy);
   return runs.find((run) => run.window === chosen.window) || runs[0] || sessionNow().runs[0];
@@ -26,7 +26,7 @@ function fillPolicies() {
   if (!names.includes(chosen.policy)) chosen.policy = names[Math.min(1, names.length - 1)] || "";
 }
 
-/** Every choice back within what the session has. */
+/** Bring every choice back within what the session has. */
 function settle() {
   chosen.session = Math.max(0, Math.min(data.sessions.length - 1, chosen.session | 0));
   fillPolicies();

@@ -1,7 +1,7 @@
-// The view of a step, folded from the history and the changes that Python made.
-// Nothing here decides what is shortened or dropped.
+// The view of a step, computed from the history and the recorded changes. What is shortened or
+// dropped was decided when the session was replayed, and never here.
 
-/** One change applied: out with `affected`, in with `inserts`, in rising order. */
+/** The view after a change: without the entries `affected`, with `inserts` in rising order. */
 function apply(view, change) {
   const gone = new Set(change.affected);
   const after = view.filter((entry, at) => !gone.has(at));
@@ -12,15 +12,14 @@ function apply(view, change) {
 /** An entry for a message of the history, as it was. */
 function verbatim(session, index) {
   const message = session.messages[index];
-  return { ...message, stands_for: [index], how: "verbatim", index };
+  return { ...message, stands_for: [index], how: "verbatim" };
 }
 
-/** The entries that the model was sent at `step`; before=true: without this step's changes. */
-function viewAt(session, run, step, before = false) {
+/** The entries that the model was sent at `step`. */
+function viewAt(session, run, step) {
   let view = [], taken = 0, next = 0;
   for (let s = 0; s <= step; s++) {
     for (; taken < session.steps[s]; taken++) view.push(verbatim(session, taken));
-    if (before && s === step) break;
     for (; next < run.changes.length && run.changes[next].step === s; next++) {
       view = apply(view, run.changes[next]);
     }

@@ -1,4 +1,4 @@
-// The strip of the window: a bar a step, a block a message, width by tokens.
+// The strip of the window: a bar for each step, with a block for each entry as wide as its tokens.
 
 const STRIP_ROWS = 21;
 
