@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import random
 import re
 import textwrap
 from collections import deque
@@ -178,6 +179,27 @@ class EmbeddedTest(FolderTest):
                                   if ": trace: " in line or "law" in line and
                                   "without its result" not in line], (seed, policy))
         self.assertGreater(sent, 100)
+
+    def test_in_whatever_order_a_window_is_used_its_trace_is_true(self) -> None:
+        """Asked twice, told of a usage late or twice, refused again, after an overflow."""
+        for seed in range(40):
+            draw, path, live = random.Random(seed), self.folder / "t.jsonl", list[Given]()
+            policy = draw.choice([name for name in policy_names()
+                                  if name not in ("naive", "keep_head")])
+            session = map(as_chat, renamed(random_case(seed).messages))
+            with self.window(live, policy, draw.choice([3_000, 9_000, None]), trace=path,
+                             model=ScriptedModel([])) as window:
+                uses = (window.request, lambda: window.reported({"prompt_tokens": 2_000}),
+                        lambda: window.smaller("maximum context length is 2000 tokens"))
+                for message in session:
+                    live.append(message)
+                    for use in draw.choices(uses, (4, 1, 1), k=draw.randrange(3)):
+                        with suppress(UsageError, ContextOverflowError, PromptTooLongError):
+                            use()
+            with self.subTest(seed, policy=policy):
+                self.assertEqual([], [line for line in check_file(str(path))
+                                      if ": transcript: " not in line
+                                      and "without its result" not in line])
 
     def test_the_example_of_the_readme_runs(self) -> None:
         """Both loops of it: the agent's own tools, and those of the window."""

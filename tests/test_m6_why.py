@@ -109,6 +109,7 @@ class WhyTest(unittest.TestCase):
         """An empty text, no file, an unknown policy."""
         for arguments in ((REFERENCE, ""), ("nothing.jsonl", "x"),
                           (REFERENCE, "x", "--policy", "publisht"),
+                          (REFERENCE, "x", "--window", "900"),  # nothing would be replayed in it
                           (REFERENCE, "x", "--policy", "published", "--window", "0")):
             with self.subTest(arguments):
                 status, out, err = mini_agent("why", *arguments)

@@ -20,6 +20,7 @@ from ..subcommands import add_command, add_plain
 if TYPE_CHECKING:
     from .session_steps import ReplayOptions
 
+WINDOW = "32k"  # of a replay, where none is given
 SHOWN, WHY = 30, 12  # blanks before the continuation of a long row, of `show` and of `why`
 
 
@@ -44,11 +45,20 @@ def _add_replay(parser: argparse.ArgumentParser) -> None:
     """The options of a command that may replay the session first."""
     parser.add_argument("--policy", default="", metavar="NAME",
                         help="replay the session under this policy, or JSON file, first")
-    parser.add_argument("--window", metavar="N", default="32k",
-                        help="the window of the replay (default: %(default)s)")
+    parser.add_argument("--window", metavar="N",
+                        help=f"the window of the replay (default: {WINDOW})")
     parser.add_argument("--workspace", default="", metavar="DIR",
                         help="run a task file in a copy of it (default: in an empty folder, "
                         "without commands)")
+
+
+def _settle_replay(options: argparse.Namespace) -> None:
+    """Fill in what is not given. `UsageError` for a window in which nothing would be replayed."""
+    if options.window is not None and not options.policy:
+        raise UsageError("without a policy nothing is replayed", place="--window",
+                         value=options.window, remedy="name one with --policy")
+    if options.window is None:
+        options.window = WINDOW
 
 
 def _replay_options(options: argparse.Namespace) -> ReplayOptions:
@@ -71,6 +81,7 @@ def _show(options: argparse.Namespace) -> int:
     if options.message is not None and (options.diff or options.step is not None):
         raise UsageError("a message belongs to no step", place="--message", value=options.message,
                          remedy="give it without --step and --diff")
+    _settle_replay(options)
     with readable_again(options.trace) as options.trace:
         if options.json:
             for value in _shown_objects(options):
@@ -137,6 +148,7 @@ def _why(options: argparse.Namespace) -> int:
     if not options.text:
         raise UsageError("an empty text is everywhere", place="TEXT",
                          remedy="give the text that the model should have known")
+    _settle_replay(options)
     with readable_again(options.trace) as options.trace:
         return DONE if _explained(options) else FAILED
 
