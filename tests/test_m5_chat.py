@@ -81,14 +81,14 @@ class Screens(unittest.TestCase):
         for expected, act, *given in (
                 ("...", screen.begin_answer), ("", screen.answer, "\n"),
                 ("", screen.answer, "  he"), ("", screen.answer, "llo"),
-                ("\r\x1b[Khello a", screen.answer, " a "), ("", screen.passing, "running"),
+                ("\r\x1b[Khello a", screen.answer, " a "), ("", screen.transient_row, "running"),
                 ("\na long note\nfor a narrow\nscreen\n", screen.tell,
                  "a long note for a narrow screen"),
                 ("big world", screen.answer, "big world "), ("\nagain", screen.answer, " again\t"),
                 ("\n", screen.whole_answer, "hello big world again"), ("", screen.end_answer),
                 ("...", screen.begin_answer), ("\r\x1b[Kshort\n", screen.whole_answer, "short"),
                 ("...", screen.begin_answer), ("\r\x1b[Kquick\n", screen.tell, "quick"),
-                ("a very l...", screen.passing, "a very long way"),
+                ("a very l...", screen.transient_row, "a very long way"),
                 ("\r\x1b[Kend\n", screen.row, "end"),
                 ("a long ro...\n", screen.row, "a long row it is")):
             shows(expected, act, *given)

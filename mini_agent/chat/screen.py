@@ -66,7 +66,7 @@ class Screen:
     def begin_answer(self) -> None:
         """Show that the model is being asked."""
         self._said = False
-        self.passing("...")
+        self.transient_row("...")
 
     def answer(self, text: str) -> None:
         """Show a piece of an answer, as it comes."""
@@ -103,7 +103,7 @@ class Screen:
         """Show one line, cut to the width of the screen."""
         self.tell(fitted(without_controls(text), self.style.width()), color, whole=True)
 
-    def passing(self, text: str) -> None:
+    def transient_row(self, text: str) -> None:
         """Show a line that the next one wipes; nothing in plain style, where lines stay."""
         with self._lock:
             if not self.style.plain and not self._open:

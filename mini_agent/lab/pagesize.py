@@ -23,8 +23,8 @@ def with_changes_that_fit(page: PageSession, asked: Sequence[int],
     """A session of a page, its changes in `CHANGES` bytes.
 
     Windows that were not `asked` for are left out first, then those asked for, the last
-    first. One is always kept; if it is too large itself, those of the `policies` that still
-    have room, in this order.
+    first. One window is always kept; if that alone is too large, only as many `policies` as
+    fit are kept, in this order.
     """
     sizes = _sizes(page, lambda run: sum(map(size_of, run["changes"])))
     room = CHANGES

@@ -66,13 +66,13 @@ def _print_tables(options: argparse.Namespace, plan: Plan, results: Sequence[Res
 
 
 def _fits_whole(result: Result) -> bool:
-    """Whether nothing has to be left out of a session, at any window, or said about it."""
+    """Whether a session fits into every window without compression, and has no notes."""
     return not result["notes"] and not any(
         row["over_window_steps"] for row in result["rows"] if row["policy"] == BASELINE)
 
 
 def _lines_of_whole(whole: Sequence[Result], of: int) -> Iterator[str]:
-    """The line about the sessions that fit whole; `of` are all sessions."""
+    """The line about the sessions that fit whole, of so many in all."""
     peak = max(row["peak_tokens"] for result in whole for row in result["rows"])
     yield (f"fit whole: {len(whole)} of {number_of(of, 'session')}, no request larger than "
            f"{number_of(peak, 'token')}")

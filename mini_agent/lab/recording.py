@@ -94,7 +94,7 @@ class Recording:
 
     @property
     def head(self) -> int:
-        """Tokens of the system messages before the first user message, and of that."""
+        """Tokens of the system messages at the start and of the user message after them."""
         total = 0
         for message, tokens in zip(self.messages, self.tokens):
             if message["role"] not in ("system", "user"):

@@ -64,7 +64,7 @@ def run(options: argparse.Namespace, out: TextIO, err: TextIO) -> int:
 
 
 def _check_share(options: argparse.Namespace, bounds: Bounds) -> None:
-    """`UsageError` for what a share would leave undone without a word."""
+    """Raise `UsageError` for options that a share would silently ignore."""
     if options.merge:
         raise UsageError("a share is not made of shares", place="--shard",
                          remedy="give --shard or --merge")
@@ -74,7 +74,7 @@ def _check_share(options: argparse.Namespace, bounds: Bounds) -> None:
 
 
 def _merged(options: argparse.Namespace) -> Comparison:
-    """What shares make together. `UsageError` where the options tell of another comparison."""
+    """The comparison that all shares make together. `UsageError` where an option contradicts it."""
     done = Comparison(*merge_shares(options.merge))
     asked, usual = _plan(options), Plan(tuple(policy_names()), windows_of(WINDOW))
     for option, field in TOLD.items():

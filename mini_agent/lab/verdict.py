@@ -187,7 +187,7 @@ def _advised(where: Scope, so: str, sound: Sequence[AnyRow],
 
 
 def _held(row: AnyRow) -> float:
-    """Both shares together: words without what stood around them count half."""
+    """Far recall and that in context together, so that words without their context count half."""
     return float(round((row["far_recall"] or 0) + (row["far_in_context"] or 0), 4))
 
 

@@ -45,7 +45,7 @@ class Tool(Protocol):
 
 @runtime_checkable
 class Checked(Tool, Protocol):
-    """A tool that knows of some calls that they cannot be run: nobody is asked to permit one."""
+    """A tool that knows before some calls that they will fail, so that nobody is asked first."""
 
     def check(self, **arguments: Any) -> None:
         """Raises the `ToolError` that the call would end in."""

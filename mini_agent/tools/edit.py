@@ -91,7 +91,7 @@ def unified_diff(before: str, after: str, path: str) -> str:
 
 
 def changed_at(before: str, after: str) -> int:
-    """In the first line in which two texts differ, the character, from 0, where they begin to."""
+    """The position, from 0, of the first difference of two texts within its line."""
     before, after = as_seen(before), as_seen(after)
     at = _common_prefix(before, after)
     return at - (before.rfind("\n", 0, at) + 1)

@@ -148,7 +148,7 @@ class WatchedTool:
         return self.tool.parameters
 
     def check(self, **arguments: Any) -> None:
-        """As the tool does, if it does."""
+        """Raises what the `check` of the tool raises, if it has one."""
         if isinstance(self.tool, Checked):
             self.tool.check(**arguments)
 

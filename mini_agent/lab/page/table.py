@@ -121,7 +121,7 @@ def _cells(row: Row, columns: Sequence[Column], rows: Sequence[Row]) -> Iterator
 
 
 def _rank(key: str, row: Row) -> Any:
-    """What a row is marked by: of a cost, what is paid with the summaries."""
+    """The value by which rows are compared; that of a cost includes the summaries."""
     value = row[key]
     return value if key != "cost" or value is None else value + (row["summary_price"] or 0)
 
