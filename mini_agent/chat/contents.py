@@ -21,7 +21,7 @@ LARGEST = 5
 LABEL = 10  # columns of a name
 
 
-def part_of(entry: Entry) -> str:
+def _part_of(entry: Entry) -> str:
     """Which of `PARTS` an entry belongs to."""
     if entry.how in ("summary", "attached"):
         return "summaries"
@@ -33,7 +33,7 @@ def sizes(window: ContextWindow) -> dict[str, int]:
     found = dict.fromkeys(PARTS, 0)
     found["tools"] = window.state.declared
     for entry in window.view.entries:
-        found[part_of(entry)] += entry.tokens
+        found[_part_of(entry)] += entry.tokens
     return found
 
 

@@ -72,7 +72,7 @@ class Narrator:
 
     def _on_tool_call(self, payload: Mapping[str, Any]) -> None:
         self._since = self._clock()
-        self._row("call", f"{payload['name']} {arguments_line(payload['arguments'])}", "bold")
+        self._row("call", f"{payload['name']} {_arguments_line(payload['arguments'])}", "bold")
 
     def _on_tool_result(self, payload: Mapping[str, Any]) -> None:
         took = "" if self._since is None else f", {max(0.0, self._clock() - self._since):.1f} s"
@@ -107,7 +107,7 @@ class Narrator:
         "compression_skipped": _on_compression_skipped, "interrupted": _on_interrupted}
 
 
-def arguments_line(arguments: Mapping[str, Any]) -> str:
+def _arguments_line(arguments: Mapping[str, Any]) -> str:
     """The arguments of a call on one line: a single text as it is, otherwise each by its name."""
     values = list(arguments.values())
     if len(values) == 1 and isinstance(values[0], str):

@@ -176,7 +176,7 @@ def result_of(session: LogSession, source: Source, plan: Plan, progress: Progres
             for window, name in product(plan.windows, plan.all_policies)]
     missed = [[name, window, *item] for window, name in product(plan.windows, plan.policies)
               for item in tallies[window, name].missed]
-    notes = notes_of(session, recording)
+    notes = _notes_of(session, recording)
     return {"at": source.at, "session": recording.name, "rows": rows,
             "breaks": [name for name in plan.all_policies if lab_policy(name, recording).breaks],
             "notes": notes, "unreadable": len(session.unreadable), "calls": recording.tool_calls,
@@ -195,7 +195,7 @@ def _recording(session: LogSession, source: Source, plan: Plan) -> Recording:
     return Recording(name, session.format, messages, estimator(plan.estimator), acts)
 
 
-def notes_of(session: LogSession, recording: Recording) -> list[str]:
+def _notes_of(session: LogSession, recording: Recording) -> list[str]:
     """Sentences about what could not be read, what was not run and what cannot be measured."""
     notes = []
     if session.unreadable:

@@ -24,8 +24,8 @@ TARGET = "65%"  # of the window: the size that a change brings the view down to
 MESSAGE = 40    # percent of the window that the one message may have
 
 
-def one_message(name: str, view: View, scene: Scene,
-                pieces: Callable[[Sequence[int]], Iterable[str]]) -> Change | None:
+def _one_message(name: str, view: View, scene: Scene,
+                 pieces: Callable[[Sequence[int]], Iterable[str]]) -> Change | None:
     """All that is older than the tail and not protected becomes one message, with as many as fit
     of the `pieces` made from the history indexes of what is removed; None without gain."""
     room = (scene.budget.window or scene.goal) * MESSAGE // 100
@@ -74,8 +74,8 @@ class Oracle:
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """One message of future evidence."""
-        return one_message(self.name, view, scene,
-                           lambda covered: self._coming(covered, scene.step))
+        return _one_message(self.name, view, scene,
+                            lambda covered: self._coming(covered, scene.step))
 
     def _coming(self, covered: Sequence[int], step: int) -> Iterator[str]:
         evidence = self.recording.evidence
@@ -97,7 +97,7 @@ class BagOfWords:
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """One message of words."""
-        return one_message(self.name, view, scene, self._words)
+        return _one_message(self.name, view, scene, self._words)
 
     def _words(self, covered: Sequence[int]) -> Iterator[str]:
         written: set[str] = set()

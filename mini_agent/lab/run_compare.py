@@ -201,7 +201,7 @@ def _write_page(path: Path, paths: Sequence[str], plan: Plan, results: Sequence[
                 err: TextIO) -> None:
     from .page import render_page
 
-    command = command_of(paths, plan, str(path))
+    command = _command_of(paths, plan, str(path))
     page = render_page(page_data(command, plan.estimator, plan.facts, results))
     try:
         write_file(path, clean(page))
@@ -211,7 +211,7 @@ def _write_page(path: Path, paths: Sequence[str], plan: Plan, results: Sequence[
     err.write(f"mini-agent: the page is {path} ({os.stat(path).st_size // 1024} KB)\n")
 
 
-def command_of(paths: Sequence[str], plan: Plan, page: str) -> str:
+def _command_of(paths: Sequence[str], plan: Plan, page: str) -> str:
     """The command line that makes a page again, without the options that split the work."""
     plain = Plan(plan.policies, plan.windows)
     words = ["mini-agent", "compare", *paths, "--policy", ",".join(plan.policies),

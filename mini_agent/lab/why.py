@@ -100,8 +100,8 @@ class Followed:
         return Sighting(step, step, form, at, cause)
 
 
-def sightings(text: str, steps: Iterable[TraceStep],
-              history: Sequence[Message]) -> tuple[list[Sighting], View]:
+def _sightings(text: str, steps: Iterable[TraceStep],
+               history: Sequence[Message]) -> tuple[list[Sighting], View]:
     """The forms in which `text` stood, step after step ("" before it was there), and the last
     view. Steps that only add messages to more than can be named are one sighting."""
     found: list[Sighting] = []
@@ -130,7 +130,7 @@ def sightings(text: str, steps: Iterable[TraceStep],
 def explain(text: str, steps: Iterable[TraceStep], history: Sequence[Message]) -> Explanation:
     """All that `why` knows about a text, as plain JSON."""
     taken = list(steps)
-    sighted, last = sightings(text, taken, history)
+    sighted, last = _sightings(text, taken, history)
     found = [sight for sight in sighted if sight.form]
     holders = [index for index, message in enumerate(history) if text in text_of(message)]
     asked = [step for step in taken if step.asked]

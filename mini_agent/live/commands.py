@@ -75,7 +75,7 @@ def _chat(options: argparse.Namespace) -> int:
     from ..trace import TraceFile
     from .wiring import Wiring
 
-    path = options.trace or _new_path(state_folder(os.environ) / "sessions")
+    path = options.trace or _new_path(_state_folder(os.environ) / "sessions")
     if options.script is None:
         _check_unused(path)
     wiring = Wiring(options, os.environ)
@@ -83,7 +83,7 @@ def _chat(options: argparse.Namespace) -> int:
         if options.request is not None:
             return _once(wiring, wiring.begin(file, options.request), options)
         return wiring.talk(lambda said: wiring.begin(file, said), None,
-                           state_folder(os.environ) / "history")
+                           _state_folder(os.environ) / "history")
 
 
 def _resume(options: argparse.Namespace) -> int:
@@ -98,7 +98,7 @@ def _resume(options: argparse.Namespace) -> int:
         session = wiring.resume(file)
         if options.request is not None:
             return _once(wiring, session, options)
-        return wiring.talk(lambda said: session, session, state_folder(os.environ) / "history")
+        return wiring.talk(lambda said: session, session, _state_folder(os.environ) / "history")
 
 
 def _once(wiring: Wiring, session: Session, options: argparse.Namespace) -> int:
@@ -109,7 +109,7 @@ def _once(wiring: Wiring, session: Session, options: argparse.Namespace) -> int:
     return report(outcome, options.json)
 
 
-def state_folder(environ: Mapping[str, str]) -> Path:
+def _state_folder(environ: Mapping[str, str]) -> Path:
     """The folder of sessions and of the typed lines, below XDG_STATE_HOME."""
     home = environ.get("XDG_STATE_HOME", "")
     base = Path(home) if home.startswith("/") else Path.home() / ".local" / "state"

@@ -63,7 +63,7 @@ class Wiring:
     def begin(self, file: TraceFile, said: str) -> Session:
         """A new session that begins with the message `said`."""
         policy = find_policy(self._options.policy or DEFAULT_POLICY)
-        window = window_of(self._options)
+        window = _window_of(self._options)
         return self._opened(begin(self._setup, file, governed_by(with_room(policy, window), window),
                                   said))
 
@@ -74,7 +74,7 @@ class Wiring:
         if self._options.policy or self._options.window:
             policy = self._options.policy
             session.use(find_policy(policy) if policy else unmodified(now.policy),
-                        window_of(self._options) or now.budget.window)
+                        _window_of(self._options) or now.budget.window)
         messages = number_of(len(session.agent.history), "message")
         self._screen.row(f"resumed: {messages}, step {session.step}", "dim")
         return session
@@ -86,14 +86,14 @@ class Wiring:
                           pastes=self._environ.get("TERM") != "dumb"):
             return Conversation(
                 self._screen, self._keyboard, open_, session=session,
-                model=model_name(self._setup.model), prices=self._prices(),
+                model=_model_name(self._setup.model), prices=self._prices(),
                 connect=self._model, why=explained).run()
 
     def tell_status(self) -> None:
         """Show the status line, which otherwise the conversation shows."""
         if self.session is not None:
             parts = status(self.session.window, self.session.meter, self._prices(),
-                           model_name(self._setup.model))
+                           _model_name(self._setup.model))
             self._screen.tell(joined_to_fit(parts, self._screen.style.width()), "dim")
 
     def _prices(self) -> Prices | None:
@@ -121,7 +121,7 @@ class Wiring:
     def _window(self) -> int | None:
         """The window in tokens: that of the session, which an endpoint may have named, or before
         there is one that of the options; None if not known."""
-        return window_of(self._options) if self.session is None else (
+        return _window_of(self._options) if self.session is None else (
             self.session.window.budget.window)
 
     def _texts(self) -> Texts:
@@ -150,7 +150,7 @@ def _check(options: argparse.Namespace) -> None:
     policy, an empty request, two options that exclude each other."""
     if options.price:
         prices(options.price)
-    window_of(options)
+    _window_of(options)
     if options.request is not None and not options.request.strip():
         raise UsageError("the request is empty", place="REQUEST",
                          remedy="say what is to be done, or leave it out to talk")
@@ -161,12 +161,12 @@ def _check(options: argparse.Namespace) -> None:
                          remedy="leave one out")
 
 
-def window_of(options: argparse.Namespace) -> int | None:
+def _window_of(options: argparse.Namespace) -> int | None:
     """The window in tokens that the options name, None if they name none."""
     return window_tokens(options.window) if options.window else None
 
 
-def model_name(model: Model) -> str:
+def _model_name(model: Model) -> str:
     """The name of the model that answers."""
     http = getattr(model, "http", None)
     return http.endpoint.model if http is not None else "script"

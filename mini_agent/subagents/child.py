@@ -72,13 +72,13 @@ def main(attached: bool) -> int:
     os.dup2(2, 1)  # what is printed during the run goes to standard error
     if attached:
         leave_with_parent(0)
-    ending = run_request(read_request(line))
+    ending = _run_request(_read_request(line))
     with open(answer, "wb") as stream:
         stream.write(ending_line(ending))
     return 0
 
 
-def read_request(line: bytes) -> dict[str, Any]:
+def _read_request(line: bytes) -> dict[str, Any]:
     """The request in a line. `UsageError` where the line is not one."""
     try:
         value = json.loads(line)
@@ -92,7 +92,7 @@ def read_request(line: bytes) -> dict[str, Any]:
     return request
 
 
-def run_request(request: Mapping[str, Any]) -> Ending:
+def _run_request(request: Mapping[str, Any]) -> Ending:
     """Run one child to its end. Raises `UsageError` for a setting that is wrong."""
     texts = Texts(request["language"])
     script = request["model"].get("script", {})

@@ -112,7 +112,7 @@ def _spelt(message: dict[str, Any]) -> dict[str, Any]:
     return made if string_of(made.get("name")) else {}
 
 
-def xml_call(text: str) -> TextCall | None:
+def _xml_call(text: str) -> TextCall | None:
     """The first `<function=...>` of a text."""
     found = _XML.search(text)
     if not found:
@@ -123,7 +123,7 @@ def xml_call(text: str) -> TextCall | None:
     return TextCall(said, RawCall("", found[1], arguments), found[2])
 
 
-def fenced_call(text: str) -> TextCall | None:
+def _fenced_call(text: str) -> TextCall | None:
     """The one fenced bash block of a text."""
     found = _FENCE.search(text)
     if not found:
@@ -164,8 +164,8 @@ class Chat:
         self.log.notes["thinking"] += len(thought) or bool(
             message.get("reasoning_content") or message.get("reasoning"))
         text, calls = flat("" if _spelt(message) else content), calls_in(message)
-        made = None if calls else xml_call(text.text) or (
-            fenced_call(text.text) if self.fences else None)
+        made = None if calls else _xml_call(text.text) or (
+            _fenced_call(text.text) if self.fences else None)
         self.waiting = made is not None
         if made is None:
             self.log.assistant(text, calls)

@@ -36,7 +36,7 @@ class Unreadable:
     what: str
 
 
-def parse_line(text: str) -> tuple[list[Any], str]:
+def _parse_line(text: str) -> tuple[list[Any], str]:
     """All values of a line, and what stopped the reading ("" if nothing did)."""
     values: list[Any] = []
     text = text.rstrip("\r\n")
@@ -112,7 +112,7 @@ class Document:
     def value(self) -> Any:
         """The JSON value of the whole file; None if it consists of lines."""
         filled = list(islice((raw for raw in self._lines() if raw.strip()), 2))
-        values, self._wrong = parse_line(_text(filled[0]))
+        values, self._wrong = _parse_line(_text(filled[0]))
         if not self._wrong and len(filled) + len(values) > 2:
             return None
         text = _text(self._data)
@@ -134,7 +134,7 @@ class Document:
         """The first values of the file, parsed to find out what it is."""
         if self.value is not None:
             return self.value[:HEAD_VALUES] if isinstance(self.value, list) else [self.value]
-        values = (value for raw in self._lines() for value in parse_line(_text(raw))[0])
+        values = (value for raw in self._lines() for value in _parse_line(_text(raw))[0])
         return list(islice(values, HEAD_VALUES))
 
     def records(self) -> Iterator[tuple[int, Any]]:
@@ -152,7 +152,7 @@ class Document:
             text = _text(raw)
             if _is_bad(raw):
                 self.bad_lines.append(number)
-            values, wrong = parse_line(text)
+            values, wrong = _parse_line(text)
             for value in values:
                 yield number, value
             if wrong:
