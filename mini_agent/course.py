@@ -2,7 +2,7 @@
 
 What can be held against the records before it alone: the number of the step, a call as it is
 begun against the message that made it, a result against its call and against what the trace
-says of it, sub-agents that begin and end. Left out: the view, its laws and sizes (`audit.py`).
+says of it, sub-agents that begin and end, what was used. Left out: the view, its laws and sizes (`audit.py`).
 """
 
 from __future__ import annotations
@@ -99,6 +99,12 @@ class Course:
         if payload["child"] not in self._at_work:
             yield f"sub-agent {payload['child']} ends and is not at work"
         self._at_work.discard(payload["child"])
+        yield from self._on_model_usage(payload)
+
+    def _on_model_usage(self, payload: Mapping[str, Any]) -> Iterator[str]:
+        for key, value in payload.items():
+            if key.endswith("_tokens") and (type(value) is not int or value < 0):
+                yield f"{key} is {value!r}, which is no number of tokens"
 
     def _on_run_end(self, _: Mapping[str, Any]) -> Iterator[str]:
         if self._at_work:
@@ -107,4 +113,4 @@ class Course:
     CHECKS: ClassVar[Mapping[str, Callable[[Course, dict[str, Any]], Iterable[str]]]] = {
         "model_call": _on_model_call, "tool_call": _on_tool_call, "tool_result": _on_tool_result,
         "subagent_start": _on_subagent_start, "subagent_end": _on_subagent_end,
-        "run_end": _on_run_end}
+        "model_usage": _on_model_usage, "run_end": _on_run_end}

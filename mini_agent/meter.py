@@ -17,10 +17,11 @@ MILLION = 1_000_000
 
 @dataclass
 class Meter:
-    """Totals of a session. `prompt` includes what was `cached`. `children` is how many
-    sub-agents have begun; `at_work` has the `subagent_start` of those that have not ended, by
-    number. `answered` is the step of the newest answer, -1 before the first; `stopped`: the
-    user has ended the last turn and said nothing since."""
+    """Totals of a session, with those of each sub-agent once that has ended. `prompt` includes
+    what was `cached`. `children` is how many sub-agents have begun; `at_work` has the
+    `subagent_start` of those that have not ended, by number. `answered` is the step of the
+    newest answer, -1 before the first; `stopped`: the user has ended the last turn and said
+    nothing since."""
 
     records: int = 0
     answered: int = -1
@@ -52,6 +53,7 @@ class Meter:
             self.at_work[record["payload"]["child"]] = record["payload"]
         elif event == "subagent_end":
             self.at_work.pop(record["payload"]["child"], None)
+            self._used(record["payload"])
         elif event == "model_usage":
             self._used(record["payload"])
         self._resumed = event == "resume"

@@ -25,7 +25,7 @@ from .messages import open_calls, system
 from .meter import Meter
 from .models.base import ParentModel
 from .subagents.endings import Ending
-from .subagents.traces import record_end, with_counts
+from .subagents.traces import record_end
 from .texts import Texts, language_of, recorded_language
 from .tokens import estimator
 from .trace import FORMAT, Record, TraceFile, Tracer, read_trace, trace_folder
@@ -139,8 +139,8 @@ def resume(setup: Setup, file: TraceFile) -> Session:
     if not session.agent.history:  # it was killed before anything was said
         session.agent.say(system(session.texts("live_system")))
     for child in [*meter.at_work.values()]:  # they ended with the program
-        ending = with_counts(Ending("killed"), trace_folder(file.path), child["child"])
-        record_end(session.tracer, child["step"], child["id"], child["child"], ending)
+        record_end(session.tracer, trace_folder(file.path), child["step"], child["id"],
+                   child["child"], Ending("killed"))
     if open_calls(session.agent.history):
         session.agent.step = meter.answered
         session.agent.close_calls("cut_off")

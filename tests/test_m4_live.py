@@ -19,10 +19,11 @@ from mini_agent.models.connect import Options, connect
 from mini_agent.models.scripted import ScriptedModel
 from mini_agent.session import begin
 from mini_agent.subagents.orders import ChildLimits
+from mini_agent.subagents.traces import used_by_family
 from mini_agent.texts import Texts
 from mini_agent.tools import NAMES, READERS
 from mini_agent.tools.workspace import Workspace
-from mini_agent.trace import Record, TraceFile, line, read_trace
+from mini_agent.trace import Record, TraceFile, line, read_trace, trace_folder
 
 from .fake_server import FakeServer, chat, plain
 from .sessions import Speaker, taken_up
@@ -62,6 +63,38 @@ class LiveTest(FolderTest):
         written = "".join(path.read_text("utf-8") for path in self.folder.rglob("*.jsonl"))
         self.assertNotIn(KEY, written)
         self.assertIn('"prompt_tokens": 77', written)
+
+    def test_what_children_use_is_paid_for_by_the_session(self) -> None:
+        """Theirs and that of their own children, summaries too; and where it was killed."""
+        deep = json.dumps({"task": "Ask on.", "tools": ["read_file", "delegate"]})
+        order = json.dumps({"task": "Which port?"})
+        answers = [plain(chat("", [("c1", "delegate", deep)], prompt=100, answer=1)),
+                   plain(chat("", [("c2", "delegate", order)], prompt=200, answer=2)),
+                   plain(chat("It is 8443.", prompt=400, answer=4)),
+                   plain(chat("8443.", prompt=800, answer=8)),
+                   plain(chat("The port is 8443.", prompt=1_600, answer=16))]
+        trace = self.folder / "s.jsonl"
+        with FakeServer(*answers) as server, TraceFile(trace) as file:
+            model = connect(Options("openai", server.url, "m", KEY, stream=False), {})
+            session = begin(Setup(self.folder, model, Grant(children=ChildLimits(depth=2))), file,
+                            governed_by(find_policy("clip"), 20_000), "Ask somebody.")
+            self.assertTrue(session.finish(session.turn("Ask somebody.")).done)
+        self.assertEqual((3_100, 31), (session.meter.prompt, session.meter.answer))
+        records = read_trace(trace).records
+        end, = payloads(records, "subagent_end")
+        self.assertEqual((1_400, 0, 14), tuple(end[name] for name in (
+            "prompt_tokens", "cached_tokens", "completion_tokens")))
+        self.assertEqual([], list(audit([Line(*pair) for pair in enumerate(records, 1)])))
+        below = trace_folder(trace) / "children" / "1.jsonl"
+        with open(below, "a", encoding="utf-8") as log:
+            log.write(line({"type": "event", "event": "model_usage", "payload": {
+                "step": 2, "summary_prompt_tokens": 1_000, "completion_tokens": "7"}, "seq": 99}))
+        self.assertEqual(2_400, used_by_family(below)["prompt_tokens"])
+        cut = next(at for at, record in enumerate(records) if record.get("event") == "subagent_end")
+        trace.write_text("".join(map(line, records[:cut])), encoding="utf-8")
+        session, file = taken_up(trace, Speaker([]), grant=Grant(children=ChildLimits(depth=2)))
+        file.close()
+        self.assertEqual((2_500, 15), (session.meter.prompt, session.meter.answer))
 
 
 class SessionTest(FolderTest):

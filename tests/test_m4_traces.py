@@ -163,6 +163,8 @@ class CheckTest(FolderTest):
         for old, new, words in (
                 ('"steps": 4, "peak_tokens": 11338', '"steps": 5, "peak_tokens": 11338',
                  "steps is 5, in the log of sub-agent 1 it is 4"),
+                ('"steps": 4, "peak_tokens": 11338', '"prompt_tokens": "x", "steps": 4, '
+                 '"peak_tokens": 11338', "prompt_tokens is 'x', which is no number of tokens"),
                 ('"child": 3, "trace"', '"child": 4, "trace"', "sub-agent 4 where 3 begins"),
                 ('"child": 3, "status"', '"child": 2, "status"',
                  "sub-agent 2 ends and is not at work"),

@@ -180,7 +180,8 @@ class Goes(FolderTest):
             self.assertAlmostEqual(.0048, Prices(3, .3, 15).of(again.meter))
 
     def test_what_a_request_counted_and_the_order_of_steps_are_rebuilt(self) -> None:
-        """A drift that is not the difference, a step behind a later one: found in their lines."""
+        """A drift that is not the difference, a step behind a later one, tokens that are none:
+        found in their lines, before anything is summed up."""
         usage = {"prompt_tokens": 1_600, "completion_tokens": 20, "cached_tokens": 0}
         model = Speaker([counting(1, usage=usage), Reply("done", usage=usage)])
         session, file = started(self.folder, model, "go", window=9_000, extra=(Counter(),))
@@ -193,6 +194,9 @@ class Goes(FolderTest):
         said = next(record["seq"] for record in records if record["type"] == "message"
                     and record["message"]["role"] == "assistant")
         changes = (((used, "payload", "drift"), 7, f"{used + 1} drift is 7, rebuilt it is "),
+                   *(((used, "payload", "cached_tokens"), value,
+                      f"{used + 1} cached_tokens is {value!r}, which is no number of tokens")
+                     for value in ("x", -1, 1.5, None, True)),
                    ((said, "step"), 9, f"{said + 4} step 0 behind step 9"))
         for (seq, *keys), value, expected in changes:
             changed = copy.deepcopy(records)

@@ -30,7 +30,7 @@ from .endings import Ending
 from .orders import NAME, ChildLimits, Order, clashes, make_order, parameters
 from .processes import ChildProcess
 from .starting import Child, Parent, child_environment, request_line, this_program
-from .traces import ReadChild, child_trace, is_log, record_end, sent_by_family, with_counts
+from .traces import ReadChild, child_trace, is_log, record_end, sent_by_family
 
 
 @dataclass
@@ -168,9 +168,8 @@ class DelegateTool:
             with suppress(MiniAgentError, OSError):  # what cannot be counted counts as sent
                 sent = sent_by_family(child_trace(self.parent.folder, child.number))
                 self.token_budget.spent -= max(0, child.order.tokens - sent)
-        ending = with_counts(ending, self.parent.folder, child.number)
-        record_end(self.tracer, step, child.call["id"], child.number, ending)
-        return ending
+        return record_end(self.tracer, self.parent.folder, step, child.call["id"], child.number,
+                          ending)
 
     def _told_to_model(self, child: Child, ending: Ending, limit: int) -> str:
         """What the parent's model is told; `ToolError` for any ending but a success."""

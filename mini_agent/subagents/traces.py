@@ -17,10 +17,14 @@ from typing import Any, ClassVar
 from ..compression.tools import PAGE_CHARS, ReadResult
 from ..disk import read_file, real_path
 from ..errors import MiniAgentError, ToolError, UsageError
+from ..models.received import count
 from ..texts import Texts
 from ..tools.schema import object_of
 from ..trace import Tracer, parse_record, read_trace, trace_folder
 from .endings import Ending, numbers_of
+
+
+USAGE = ("prompt_tokens", "cached_tokens", "completion_tokens")
 
 
 def child_trace(folder: Path, number: int) -> Path:
@@ -52,11 +56,31 @@ def sent_by_family(trace: Path) -> int:
                for _, path in family_of(trace)) if is_log(trace) else 0
 
 
-def record_end(tracer: Tracer, step: int, call_id: str, number: int, ending: Ending) -> None:
-    """Write how a child has ended."""
+def used_by_family(trace: Path) -> dict[str, int]:
+    """The tokens that endpoints have counted for a child and all below it, summaries included,
+    under the names of `model_usage`; {} where none has.
+
+    Raises OSError or `MiniAgentError` where a trace cannot be read.
+    """
+    total = dict.fromkeys(USAGE, 0)
+    for _, path in family_of(trace) if is_log(trace) else ():
+        for _, payload in events_in(read_file(path), "model_usage"):
+            for name in USAGE:
+                total[name] += count(payload.get(name)) + count(payload.get(f"summary_{name}"))
+    return total if any(total.values()) else {}
+
+
+def record_end(tracer: Tracer, folder: Path, step: int, call_id: str, number: int,
+               ending: Ending) -> Ending:
+    """Write how a child has ended; the ending with its numbers. `folder` is that of the parent's
+    run."""
+    ending, used = with_counts(ending, folder, number), {}
+    with suppress(MiniAgentError, OSError):  # what cannot be read has no price
+        used = used_by_family(child_trace(folder, number))
     tracer.event("subagent_end", step=step, id=call_id, child=number, status=ending.status,
-                 **asdict(ending.numbers), chars=ending.chars,
+                 **asdict(ending.numbers), chars=ending.chars, **used,
                  **({"detail": ending.detail} if ending.detail else {}))
+    return ending
 
 
 def children_of(trace: Path) -> list[tuple[int, Path]]:
