@@ -2,7 +2,8 @@
 
 What can be held against the records before it alone: the number of the step, a call as it is
 begun against the message that made it, a result against its call and against what the trace
-says of it, sub-agents that begin and end, what was used. Left out: the view, its laws and sizes (`audit.py`).
+says of it, sub-agents that begin and end, numbers of tokens. Left out: the view, its laws and
+sizes (`audit.py`).
 """
 
 from __future__ import annotations
