@@ -148,6 +148,9 @@ class BadInputTest(FolderTest):
         path = self.folder / "task.json"
         for old, new, says in (
                 ('"lines": 3', '"lines": -3', r":4:38: compression\.lines: lines must be at least"),
+                ('"layered",\n            "compression": {"lines": 3}',
+                 '"digest",\n            "compression": {"digest": 40}',  # as if it were percent
+                 r":4:39: compression\.digest: digest must be at most 1, not 40"),
                 ('"lines"', '"line"', r":4:37: compression\.line: no setting 'line'"),
                 ("layered", "layers", r":3:41: policy: no policy 'layers'; did you mean layered"),
                 ("Keep it.", "a</pin>b", r":5:22: pins\[0\]: this pin cannot be written as a mark"),
@@ -460,7 +463,7 @@ class PoliciesTest(FolderTest):
                             r"mine.json:1:\d+: ladder\[0\].trigger: no trigger \[1\]"),
                            ({"name": "x", "ladder": ladder, "user_share": 80}, "at most 1"),
                            ({"name": "x", "ladder": [{"strategy": "admission", "settings": {
-                               "share": 1e308}}]}, r"must be at most 1000000000000, not 1e\+308"),
+                               "share": 1e308}}]}, r"must be at most 1, not 1e\+308"),
                            ({"name": "x", "ladder": ladder, "breaks": [11]}, "at most 9")):
             path.write_text(data if isinstance(data, str) else json.dumps(data))
             status, out, told = called("policies", path)

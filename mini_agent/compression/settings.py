@@ -19,6 +19,7 @@ from .budget import FULL_WINDOW, MOST, tokens_at
 
 AMOUNTS = ("trigger", "target")  # of two kinds, which `tokens_at` knows
 BOUNDS = {"minimum": 0, "maximum": MOST}
+LIMITS = {"integer": BOUNDS, "number": {"minimum": 0, "maximum": 1}}
 _KINDS = {"bool": "boolean", "int": "integer", "float": "number", "str": "string"}  # in JSON
 
 
@@ -50,14 +51,14 @@ def with_setting(target: Any, key: str, value: Any, place: str,
 
 def _schema(target: Any, key: str) -> dict[str, Any]:
     """What a value has to be: of the kind of the default, one of the `CHOICES` if there are
-    any, and a number not negative."""
+    any, and a number not negative; what is no whole number is a share."""
     default = getattr(target, key)
     if isinstance(default, tuple):
         return array_of(TEXT)
     if allowed := getattr(target, "CHOICES", {}).get(key):
         return one_of(allowed)
     kind = _KINDS[type(default).__name__]
-    return {"type": kind, **(BOUNDS if kind in ("integer", "number") else {})}
+    return {"type": kind, **LIMITS.get(kind, {})}
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
