@@ -12,7 +12,7 @@ from mini_agent.tokens import estimator
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "workspace" / "sessions"
-REAL = Path(os.environ.get("SESSIONS", "/nowhere"))
+REAL = Path(os.environ.get("SESSIONS") or "/nowhere")
 
 
 def recording(path, name="runs"):

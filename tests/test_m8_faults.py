@@ -160,11 +160,12 @@ class StrangeTextTest(FolderTest):
         """In the task's every text field, in arguments and in their names."""
         for text in STRANGE:
             path = self.folder / "task.json"
-            path.write_text(json.dumps({"name": text, "system": text, "task": text, "replies": [
-                {"content": text, "tool_calls": [
-                    {"name": text, "arguments": {text: text}},
-                    {"name": "read_file", "arguments": {"path": text}}]},
-                {"content": f"{text}."}]}), encoding="ascii")
+            path.write_text(json.dumps({
+                "name": text, "system": text, "task": f"{text}.", "replies": [
+                    {"content": text, "tool_calls": [
+                        {"name": text, "arguments": {text: text}},
+                        {"name": "read_file", "arguments": {"path": text}}]},
+                    {"content": f"{text}."}]}), encoding="ascii")
             task = load_task(path)
             records: list[Any] = []
             with self.subTest(text=ascii(text)):

@@ -353,7 +353,10 @@ class TerminalTest(FolderTest):
         for name, said in (("a\x1b[31m\nb.json", "a\\x1b[31m\\nb.json"),
                            ("\udcff.json", "\ufffd.json")):
             path = self.folder / name
-            self.write_task(replies=[{"content": "done"}]).rename(path)
+            try:
+                self.write_task(replies=[{"content": "done"}]).rename(path)
+            except OSError as error:
+                self.skipTest(f"no file can have such a name here: {error}")
             rows = called("compare", path, "--policy", "clip", "--csv")[1].splitlines()[1:]
             self.assertEqual([said, said], [row.partition(",")[0] for row in rows])
 
