@@ -457,6 +457,8 @@ class PoliciesTest(FolderTest):
                            ({"name": "x", "ladder": ladder, "target": -16384},
                             r"mine.json:1:\d+: target: no trigger -16384"),
                            ({"name": "x", "ladder": ladder, "target": ""}, "no trigger ''"),
+                           ({"name": "x", "ladder": ladder, "reserve": 200_000},
+                            r"mine.json:1:\d+: reserve: a reserve of 200000 of 200000 tokens"),
                            ({"name": "x", "ladder": ladder, "trigger": f"{10**400}%"},
                             "no trigger"),
                            ({"name": "x", "ladder": [{"strategy": "recall", "trigger": [1]}]},

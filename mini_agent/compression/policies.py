@@ -148,6 +148,7 @@ def from_data(data: Mapping[str, Any], place: str) -> Policy:
         except UsageError as error:
             raise UsageError(error.message, place=f"{place}.{field}", value=amount,
                              remedy=error.remedy) from None
+    budget_of(policy, FULL_WINDOW)  # a reserve that leaves nothing is refused
     return dataclasses.replace(policy, data=data)
 
 
