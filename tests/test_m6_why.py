@@ -545,7 +545,7 @@ class ShowTest(unittest.TestCase):
         told("context_overflow", step=2, messages=9, tokens=99, hard=90)
         self.assertEqual(["before      sent        what happened", "(3)         (3)",
                           "105 (9)     65 (7)      2: s [1]", "                        4: s [1]",
-                          "99 (9)      0 (0)       6: nothing more can be moved: 99 tokens, over "
+                          "99 (9)      nothing     6: nothing more can be moved: 99 tokens, over "
                           "90"], [row[6:] for row in show_trace(Trace(records), "t")][1:])
         self.assertEqual([Row(2, 99, 9, 0, 0, ())], rows(records)[2:])
         self.assertEqual('task t {"name": "clip"}', next(show_trace(Trace(records), "t")))

@@ -72,7 +72,8 @@ def _counted(trace: Trace) -> Iterator[str]:
 def _size(tokens: int, messages: int) -> str:
     """Tokens and messages of a request; messages alone where the tokens were not counted. A wide
     one is longer than its column, but still two blanks away from the next."""
-    return f"{f'{tokens} ({messages})' if tokens or not messages else f'({messages})':<10}  "
+    size = f"{tokens} ({messages})" if tokens else f"({messages})" if messages else "nothing"
+    return f"{size:<10}  "
 
 
 def _child_line(end: Mapping[str, Any], place: str) -> str:
