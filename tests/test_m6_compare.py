@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import re
+import shlex
 import signal
 import struct
 import subprocess
@@ -15,6 +16,7 @@ import unittest
 from contextlib import chdir, suppress
 from dataclasses import replace
 from functools import partial, reduce
+from html import unescape
 from multiprocessing.connection import wait
 from pathlib import Path
 from unittest import mock
@@ -315,6 +317,19 @@ class SameBytesTest(unittest.TestCase):
         every = find_sources([str(SAMPLES), str(lesson)])
         self.assertEqual(len(every), len({one.name for one in every}))
         self.assertEqual(["lesson.jsonl"], [one.name for one in every if one.asked])
+
+    def test_the_command_on_a_page_makes_it_again_whatever_the_facts_are(self):
+        """A fact may begin as an option does, or with the sign of a file."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        page, facts = folder / "page.html", folder / "facts"
+        facts.write_text("-rw-r--r--\n@property\n@@ -1,3 +1\n$HOME 'x'\n", encoding="utf-8")
+        mini_agent("compare", SAMPLES / "lesson.jsonl", "--policy", "none", "--fact", f"@{facts}",
+                   "--html", page)
+        made = page.read_text(encoding="utf-8")
+        told = unescape(re.search("made by <code>(.*?)</code>", made, re.DOTALL)[1])
+        page.unlink()
+        self.assertEqual(0, mini_agent(*shlex.split(told)[1:])[0])
+        self.assertEqual(made, page.read_text(encoding="utf-8"))
 
     def test_the_page_is_the_same_however_it_is_made(self):
         """One process, four, or shares: the same bytes, and no word of how it was shared."""

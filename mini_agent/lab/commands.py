@@ -39,7 +39,8 @@ def _add_compare(commands: Any) -> None:
                         help="prices of a million tokens each; adds a bill, and "
                              "the advice goes by it")
     parser.add_argument("--fact", action="append", default=[], metavar="TEXT",
-                        help="say where this text is at the end (@FILE: one text per line)")
+                        help="say where this text is at the end (@FILE: one text per line; @@TEXT: "
+                             "@TEXT itself)")
     parser.add_argument("--evidence", nargs="?", type=int, const=20, metavar="N",
                         help="list what was missing, the N largest items (default: 20)")
     parser.add_argument("--no-evidence", action="store_true",

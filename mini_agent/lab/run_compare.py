@@ -157,11 +157,12 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def _facts(given: Sequence[str]) -> tuple[str, ...]:
-    """The probes; @FILE stands for the lines of a file. Raises `UsageError`."""
+    """The probes; @FILE stands for the lines of a file, @@ for a text that begins with @.
+    Raises `UsageError`."""
     facts: list[str] = []
     for text in given:
-        if not text.startswith("@"):
-            facts.append(text)
+        if not text.startswith("@") or text.startswith("@@"):
+            facts.append(text.removeprefix("@"))
             continue
         try:
             found = read_file(text[1:]).decode("utf-8").splitlines()
@@ -219,7 +220,8 @@ def _command_of(paths: Sequence[str], plan: Plan, page: str) -> str:
     if plan.estimator != plain.estimator:
         words += ["--estimator", plan.estimator]
     for fact in plan.facts:
-        words += ["--fact", fact]
+        text = "@" * fact.startswith("@") + fact  # as `_facts` reads it
+        words += [f"--fact={text}"] if text.startswith("-") else ["--fact", text]
     if not plan.evidence:
         words.append("--no-evidence")
     if plan.workspace:
