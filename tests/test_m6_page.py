@@ -233,7 +233,7 @@ class MarksTest(unittest.TestCase):
         made = data()
         made["rows"] += [{**made["rows"][1], "policy": name, "cost": cost, "summary_price": more}
                          for name, cost, more in (("a", .2, .5), ("b", .6, .0))]
-        cells = re.findall(r'<td class="number ?(\w*)" data-key="0\.[246]">', tables(made["rows"]))
+        cells = re.findall(r'<td class="number ?(\w*)" data-key="0\.[467]">', tables(made["rows"]))
         self.assertEqual(["best", "worst", ""], cells)
         self.assertIn(">0.200 +0.50 ", tables(made["rows"]))
 

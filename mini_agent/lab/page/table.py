@@ -114,16 +114,17 @@ def _cells(row: Row, columns: Sequence[Column], rows: Sequence[Row]) -> Iterator
         mark = "" if more_is_better is None or row not in peers else _mark(
             _rank(key, row), [_rank(key, other) for other in peers if other[key] is not None],
             more_is_better)
-        text = _shown(key, row[key])
+        value, text = row[key], _shown(key, row[key])
         if key == "cost" and "summary_tokens" in row and (row["summary_price"] or 0) >= .005:
-            text += " " + figure("summary_price", row["summary_price"])
-        yield _cell(row[key], text, mark)
+            value, text = _rank(key, row), f"{text} {figure('summary_price', row['summary_price'])}"
+        yield _cell(value, text, mark)
 
 
 def _rank(key: str, row: Row) -> Any:
     """The value by which rows are compared; that of a cost includes the summaries."""
     value = row[key]
-    return value if key != "cost" or value is None else value + (row["summary_price"] or 0)
+    return value if key != "cost" or value is None else round(
+        value + (row["summary_price"] or 0), 4)
 
 
 def _mark(value: float | None, values: Sequence[float], more_is_better: bool) -> str:
