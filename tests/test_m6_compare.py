@@ -760,6 +760,9 @@ class LimitsTest(unittest.TestCase):
         call = ("compare", SAMPLES, "--policy", "clip", "--window", "1800", "--json",
                 "--fail-on", "lost-fact", "--fact", "AssertionError")
         self.assertEqual((0, ""), mini_agent(*call)[::2])
+        file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "facts.txt"
+        file.write_bytes(b"\xef\xbb\xbfAssertionError\r\n\r\n")  # as editors of Windows do
+        self.assertEqual(mini_agent(*call), mini_agent(*call[:-1], f"@{file}"))
         self.assertEqual((1, "mini-agent: the fact 'AsertionError' was never said\n"),
                          mini_agent(*call, "--fact", "AsertionError")[::2])
 

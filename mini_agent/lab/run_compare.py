@@ -165,7 +165,7 @@ def _facts(given: Sequence[str]) -> tuple[str, ...]:
             facts.append(text.removeprefix("@"))
             continue
         try:
-            found = read_file(text[1:]).decode("utf-8").splitlines()
+            found = read_file(text[1:]).decode("utf-8-sig").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError("the file of facts cannot be read", place=text[1:],
                              remedy="give a text file with one fact per line") from error
