@@ -152,26 +152,26 @@ def compared(path: Path, policies: Sequence[str]) -> list[Result] | list[UnreadF
 
 
 def counted(quick: bool) -> Iterator[Row]:
-    """Characters counted in a replay, without those of the entries that changes made, against
-    those of the session: numbers without noise."""
+    """Characters counted in a replay, against those of the session and of the entries that
+    changes made: numbers without noise."""
     messages = session(1_000 if quick else 4_000)
     there = sum(len(text_of(message)) for message in messages)
     for name in POLICIES:
-        seen = counted_beside(messages, name)
-        share = seen / there
-        yield Row(f"characters counted / there, {name}", f"{seen}", f"{there}", share, share,
-                  share, 1.05)
+        seen, made = counted_and_made(messages, name)
+        share = seen / (there + made)
+        yield Row(f"characters counted / there, {name}", f"{seen}", f"{there + made}", share,
+                  share, share, 1.05)
 
 
-def counted_beside(messages: Sequence[Message], policy: str) -> int:
-    """Characters that a replay counts beside those of the entries that its changes make."""
+def counted_and_made(messages: Sequence[Message], policy: str) -> tuple[int, int]:
+    """Characters that a replay counts, and those of the entries that its changes make."""
     recording = Recording("bench", "bench", messages, estimator("runs"))
     made: list[int] = []
     trial = Trial(recording, find_policy(policy), 64_000, [lambda moment: made.extend(
         len(text_of(entry["message"])) for record in moment.records
         for entry in record["payload"].get("entries", ()))])
     replay(recording, [trial])
-    return recording.estimate.characters - sum(made)
+    return recording.estimate.characters, sum(made)
 
 
 def scaled(quick: bool) -> Iterator[Row]:

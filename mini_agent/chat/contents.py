@@ -23,7 +23,7 @@ LABEL = 10  # columns of a name
 
 def _part_of(entry: Entry) -> str:
     """Which of `PARTS` an entry belongs to."""
-    if entry.how in ("summary", "attached"):
+    if entry.made:
         return "summaries"
     return "results" if entry.message["role"] == "tool" else entry.message["role"]
 

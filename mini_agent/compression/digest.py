@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from operator import attrgetter
 from typing import ClassVar
 
@@ -21,6 +20,7 @@ from .coverage import candidates, ranked_lines
 from .digest_card import card
 from .index import HistoryIndex, HistoryLine
 from .scene import Scene
+from .spans import covered_by
 from .view import Change, Entry, View
 
 LEAST = 20     # a digest gets a 20th of a window even if the tail leaves nothing
@@ -53,14 +53,14 @@ class CoverageDigest:
         room = int(self.digest * window * min(1.0, goal / (scene.budget.target or goal)))
         tail = tail_start(view, scene, goal - room)
         old = [at for at in range(tail) if not scene.protects(view[at])]
-        if all(view[at].how in ("summary", "attached") for at in old):
+        if all(view[at].made for at in old):
             return None  # nothing new
         before = sum(view[at].tokens for at in old)
         rest = goal - (view.tokens - before)
         limit = min(before - 1, max(window // LEAST, min(room, rest)))
         gone = set(old)
         kept = [entry for at, entry in enumerate(view.entries) if at not in gone]
-        covered = sorted(chain.from_iterable(view[at].stands_for for at in old))
+        covered = covered_by(view, old)
         entry = self._entry(scene, kept, covered, limit)
         return None if entry.tokens >= before else Change(self.name, tuple(old), ((old[0], entry),))
 

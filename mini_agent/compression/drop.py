@@ -20,12 +20,13 @@ from ..trace import Record
 from .offload import NEVER_STORED
 from .rising import stretches
 from .scene import Scene
-from .view import Change, Entry, View, dropped_by, stood_for, tokens_behind
+from .spans import covered_by
+from .view import Change, Entry, View, dropped_by, tokens_behind
 
 _MESSAGE = attrgetter("message")
 VARIANTS = ("naive", "keep_head", "whole_rounds", "snip_middle")
 LONG = 100  # messages that one note stands for before a second may follow it
-Note = Callable[[Sequence[int], Scene], str]
+WriteNote = Callable[[Sequence[int], Scene], str]
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ def drop(name: str, view: View, scene: Scene, candidates: Iterable[int]) -> Chan
 
 
 def put_away(name: str, view: View, scene: Scene, free: Iterator[range],
-             note: Note) -> Change | None:
+             note: WriteNote) -> Change | None:
     """A change that takes out groups, in this order, until the goal is met.
 
     A note takes the place of each stretch; an earlier note is a group like any other,
@@ -184,11 +185,11 @@ def _moved(view: View, places: Sequence[int]) -> Iterator[range]:
 
 
 def _notes(view: View, scene: Scene, moved: Sequence[range],
-           note: Note) -> Iterator[tuple[int, Entry]]:
+           note: WriteNote) -> Iterator[tuple[int, Entry]]:
     """(index in the view after the change, note) for each stretch."""
     taken = 0
     for number, stretch in enumerate(moved):
-        covered = sorted(stood_for(view.at(stretch)))
+        covered = covered_by(view, stretch)
         entry = scene.entry(user(note(covered, scene)), covered, "summary")
         yield stretch[0] - taken + number, entry
         taken += len(stretch)

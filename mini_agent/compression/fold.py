@@ -77,7 +77,7 @@ def fold_span(how: Fold, view: View, scene: Scene, span: range,
     the summariser writes in the form of `how`.
     """
     stretch = _take_apart(how, view, scene, span)
-    if all(entry.how in ("summary", "attached") for entry in view.at(stretch.folded)):
+    if all(entry.made for entry in view.at(stretch.folded)):
         return None  # nothing new
     found = _summary(how, scene, stretch, write or partial(scene.summariser.gather, form=how.form))
     if found is None:

@@ -66,7 +66,7 @@ def _failed(state: WindowState) -> str:
 def _part(at: int, entry: Entry, protection: Protection) -> str:
     if entry.message["role"] == "system":
         return "system message"
-    if entry.how in ("summary", "attached"):
+    if entry.made:
         return "summaries"
     if entry.covers(protection.verbatim):
         return "user messages"

@@ -31,6 +31,11 @@ class Entry(NamedTuple):
     stands_for: tuple[int, ...]
     how: str = "verbatim"
 
+    @property
+    def made(self) -> bool:
+        """Whether no message of the history is in its place: a summary, or what was attached."""
+        return self.how in ("summary", "attached")
+
     def covers(self, indexes: frozenset[int]) -> bool:
         """Whether it stands for one of these history messages; looked up on the shorter side."""
         mine = self.stands_for

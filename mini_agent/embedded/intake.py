@@ -17,8 +17,6 @@ from .forms import Form
 from .given import Given, check_json, checked_message, checked_messages, wrong
 from .parts import Calls, parts_of, waiting_for
 
-MADE = ("summary", "attached")  # entries of a view that are not the agent's
-
 
 class Intake:
     """Turns what an agent appends to its list into our history.
@@ -64,7 +62,7 @@ class Intake:
         if len(self._given) < len(self._seen):
             raise _changed(len(self._given), "messages were taken out")
         for entry in view:
-            part = None if entry.how in MADE else self.parts[entry.stands_for[0]]
+            part = None if entry.made else self.parts[entry.stands_for[0]]
             if part is None:
                 continue
             place, start = self._places[entry.stands_for[0]]

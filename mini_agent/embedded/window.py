@@ -34,7 +34,7 @@ from .forms import form_of
 from .given import (
     Given, check_apart, check_window, checked_dict, checked_system, checked_tools, checked_trace,
     language, wrong)
-from .intake import MADE, Intake
+from .intake import Intake
 
 
 class EmbeddedWindow:
@@ -209,7 +209,7 @@ class EmbeddedWindow:
     def _as_given(self, entry: Entry) -> Given | None:
         """An entry in the agent's form; None for the system text, which is not sent."""
         text = entry.message["content"]
-        if entry.how in MADE:
+        if entry.made:
             return self._form.user_message(text)
         part = self._intake.parts[entry.stands_for[0]]
         return part if entry.how == "verbatim" or part is None else self._form.shortened(part, text)
@@ -217,7 +217,7 @@ class EmbeddedWindow:
 
 def _side_by_side(one: Entry, other: Entry) -> bool:
     """Whether the agent put one right behind the other in its own list."""
-    return (one.how not in MADE and other.how not in MADE
+    return (not one.made and not other.made
             and one.stands_for[-1] + 1 == other.stands_for[0])
 
 
