@@ -782,10 +782,14 @@ class LimitsTest(unittest.TestCase):
         self.assertEqual(2, mini_agent("compare", "--merge", share, "--fail-on", "lost-fact")[0])
 
     def test_what_was_not_measured_breaks_no_bound(self):
-        """A session without far evidence has no far recall."""
+        """A session without far evidence has no far recall; where none has any, it is told."""
         row = {"session": "s", "policy": "p", "window": 1, "peak_tokens": 1, "far_recall": None,
                "facts": {}, "law_breaks": 0, "over_window_steps": 0}
-        self.assertEqual([], list(Bounds(5, .9, FAILURES).broken([row], ["p"])))
+        bounds = Bounds(5, .9, FAILURES)
+        self.assertEqual([], list(bounds.broken([row, {**row, "far_recall": .9}], ["p"])))
+        self.assertEqual(["no session uses anything again from far back: there is no recall to "
+                          "bound"], list(bounds.broken([row], ["p"])))
+        self.assertEqual([], list(bounds.broken([], ["p"])))  # interrupted before the first
 
     def test_the_help_names_all_that_can_fail(self):
         """The names stand there in words, so that the parser need not import them."""

@@ -1,7 +1,8 @@
 """Milestone 6: bounds that make a build fail when a comparison breaks one.
 
 Bounds apply to the policies that were asked for; to the baseline only if it is one of
-them. A figure that could not be measured breaks no bound.
+them. A figure that could not be measured breaks no bound; one of which no session has any is
+told, since it would bound nothing.
 """
 
 from __future__ import annotations
@@ -60,6 +61,9 @@ class Bounds:
             for fact in dict.fromkeys(fact for row in rows for fact in row["facts"]):
                 if fact not in known:
                     yield f"the fact {fact!r} was never said"
+        if rows and self.min_recall is not None and all(
+                row["far_recall"] is None for row in rows):
+            yield "no session uses anything again from far back: there is no recall to bound"
 
     def _faults(self, row: TrialRow, said: set[tuple[str, str]]) -> Iterator[str]:
         if self.max_peak is not None and row["peak_tokens"] > self.max_peak:
