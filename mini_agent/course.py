@@ -2,7 +2,7 @@
 
 What can be held against the records before it alone: the number of the step, a call as it is
 begun against the message that made it, a result against its call and against what the trace
-says of it, sub-agents that begin and end, numbers of tokens. Left out: the view, its laws and
+says of it, sub-agents that begin and end, numbers that are none. Left out: the view, its laws and
 sizes (`audit.py`).
 """
 
@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 from .lint import Fault, malformed
 from .messages import Call, Message, calls_of
 from .trace import Record
+
+COUNTS = ("tokens", "failures", "learned_window")  # and all keys that end in _tokens
 
 
 class Course:
@@ -33,7 +35,8 @@ class Course:
         yield from (("trace", text) for text in self._faults(record))
 
     def _faults(self, record: Record) -> Iterator[str]:
-        step = record.get("payload", record).get("step", max(0, self._called))
+        begins = record.get("event") == "run_start"  # the only record without a step
+        step = record.get("payload", record).get("step", 0 if begins else None)
         if type(step) is not int or step < 0:
             yield f"no step {step!r}"
             return
@@ -42,6 +45,8 @@ class Course:
             return
         if step not in (self._called, self._called + 1) and record["event"] != "run_end":
             yield f"step {step} where {max(0, self._called)} is at work"
+        if record["event"] != "host_compression":  # whose tokens the other agent may not tell
+            yield from _no_numbers(record["payload"])
         if check := self.CHECKS.get(record["event"]):
             yield from check(self, record["payload"])
 
@@ -93,6 +98,8 @@ class Course:
     def _on_subagent_start(self, payload: Mapping[str, Any]) -> Iterator[str]:
         if payload["child"] != len(self._children) + 1:
             yield f"sub-agent {payload['child']} where {len(self._children) + 1} begins"
+        if not isinstance(payload["id"], str):
+            yield f"no id of a call: {payload['id']!r}"
         self._children.append(payload["child"])
         self._at_work.add(payload["child"])
 
@@ -100,12 +107,6 @@ class Course:
         if payload["child"] not in self._at_work:
             yield f"sub-agent {payload['child']} ends and is not at work"
         self._at_work.discard(payload["child"])
-        yield from self._on_model_usage(payload)
-
-    def _on_model_usage(self, payload: Mapping[str, Any]) -> Iterator[str]:
-        for key, value in payload.items():
-            if key.endswith("_tokens") and (type(value) is not int or value < 0):
-                yield f"{key} is {value!r}, which is no number of tokens"
 
     def _on_run_end(self, _: Mapping[str, Any]) -> Iterator[str]:
         if self._at_work:
@@ -114,4 +115,10 @@ class Course:
     CHECKS: ClassVar[Mapping[str, Callable[[Course, dict[str, Any]], Iterable[str]]]] = {
         "model_call": _on_model_call, "tool_call": _on_tool_call, "tool_result": _on_tool_result,
         "subagent_start": _on_subagent_start, "subagent_end": _on_subagent_end,
-        "model_usage": _on_model_usage, "run_end": _on_run_end}
+        "run_end": _on_run_end}
+
+
+def _no_numbers(payload: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in payload.items():
+        if (key in COUNTS or key.endswith("_tokens")) and (type(value) is not int or value < 0):
+            yield f"{key} is {value!r}, which is no number"

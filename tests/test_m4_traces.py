@@ -164,7 +164,9 @@ class CheckTest(FolderTest):
                 ('"steps": 4, "peak_tokens": 11338', '"steps": 5, "peak_tokens": 11338',
                  "steps is 5, in the log of sub-agent 1 it is 4"),
                 ('"steps": 4, "peak_tokens": 11338', '"prompt_tokens": "x", "steps": 4, '
-                 '"peak_tokens": 11338', "prompt_tokens is 'x', which is no number of tokens"),
+                 '"peak_tokens": 11338', "prompt_tokens is 'x', which is no number"),
+                ('"id": "call_1_0", "child": 1, "trace"', '"id": 7, "child": 1, "trace"',
+                 "no id of a call: 7"),
                 ('"child": 3, "trace"', '"child": 4, "trace"', "sub-agent 4 where 3 begins"),
                 ('"child": 3, "status"', '"child": 2, "status"',
                  "sub-agent 2 ends and is not at work"),

@@ -195,9 +195,10 @@ class Goes(FolderTest):
                     and record["message"]["role"] == "assistant")
         changes = (((used, "payload", "drift"), 7, f"{used + 1} drift is 7, rebuilt it is "),
                    *(((used, "payload", "cached_tokens"), value,
-                      f"{used + 1} cached_tokens is {value!r}, which is no number of tokens")
+                      f"{used + 1} cached_tokens is {value!r}, which is no number")
                      for value in ("x", -1, 1.5, None, True)),
-                   ((said, "step"), 9, f"{said + 4} step 0 behind step 9"))
+                   ((said, "step"), 9, f"{said + 4} step 0 behind step 9"),
+                   ((said, "step"), None, f"{said + 1} no step None"))
         for (seq, *keys), value, expected in changes:
             changed = copy.deepcopy(records)
             place: dict[str, Any] = changed[seq]
