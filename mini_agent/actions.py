@@ -7,16 +7,20 @@ commands of a shell, whose effect nobody can read off their text.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from .hostile import one_line
 from .messages import Call, Message, calls_of, groups, result_positions
 
 READ, CHANGED = "read", "changed"
 _PATHS = ("path", "file_path", "filepath", "filename", "file", "absolute_path", "notebook_path")
 _TELLING = (*_PATHS, "command", "cmd", "pattern", "query", "url", "handle")
 TARGET_CHARS = 100  # of the argument that tells what a call was about
+NAME_CHARS = 40     # of the name of an argument
+MOST_LINES = 10**9  # a larger number is none of a line
 _READS = {"read", "view", "open", "cat"}
 _CHANGES = {"write", "edit", "multiedit", "create", "replace", "insert", "append", "patch"}
 _LOOKS = {"search", "list", "grep", "find", "glob", "tree"}
@@ -49,6 +53,19 @@ def access(call: Call) -> str:
     if "view" in words:
         return READ
     return CHANGED if words & _CHANGES else READ if words & _READS else ""
+
+
+def part_asked(call: Call) -> str:
+    """Which part of a file a call asks for, "" for no part: its arguments that are numbers, or
+    lists of numbers, such as `start_line=6, end_line=20` or `view_range=[6, 20]`."""
+    return ", ".join(f"{one_line(name, NAME_CHARS)}={json.dumps(value)}"
+                     for name, value in call["arguments"].items() if _is_numbers(value))
+
+
+def _is_numbers(value: Any) -> bool:
+    numbers = value if isinstance(value, list) else [value]
+    return 0 < len(numbers) <= 2 and all(
+        type(number) is int and abs(number) < MOST_LINES for number in numbers)
 
 
 def described(name: str, call: Call | None) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
-from ..actions import file_accesses
+from ..actions import CHANGED, access, file_accesses, part_asked
 from ..errors import UsageError
 from ..messages import Message, user
 from ..texts import Texts
@@ -137,7 +137,9 @@ def _files(source: _Source, room: int) -> Iterator[Attachment]:
             return
         changed = newest(scene.index.chronicle.files[path].changed, source.covered)
         key = "file_restored" if changed is None or call_order(changed) <= when else "file_stale"
-        entry = _cut_to(scene, key, path, place.result, content,
+        part = "" if access(place.call) == CHANGED else part_asked(place.call)
+        name = f"{path} ({part})" if part else path
+        entry = _cut_to(scene, key, name, place.result, content,
                         min(room, scene.budget.scaled(FILE_TOKENS)))
         if entry is not None:
             found += 1
@@ -146,8 +148,8 @@ def _files(source: _Source, room: int) -> Iterator[Attachment]:
 
 
 def _last_whole(scene: Scene, file: File, covered: Sequence[int]) -> Iterator[tuple[Place, str]]:
-    """The last call that shows the whole of a file, read or written, and its text, if there
-    is one. An edit shows only a part, so it does not count."""
+    """The last call that shows a file, read (perhaps in part) or written, and its text, if there
+    is one. An edit shows only what it changed, so it does not count."""
     read = newest(file.read, covered)
     for place in backwards(file.changed, covered):
         if read is not None and call_order(place) < call_order(read):
