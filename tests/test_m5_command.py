@@ -537,6 +537,25 @@ class AtATerminal(Case):
         told = self.seen.count("! interrupted") + self.seen.count("(Ctrl-C again")
         self.assertEqual((PRESSES, 0), (told, self.seen.count("Traceback")))
 
+    def test_a_prompt_that_is_left_ends_its_line_once(self) -> None:
+        """By Ctrl-C and by Ctrl-D, in a question and at the end."""
+        with FakeServer(plain(WRITE), plain(WRITE), said("Then not.")) as server:
+            self.start(server)
+            for key, told in (("\x03", "! interrupted"), ("\x04", "  DENIED")):
+                self.until("> ")
+                self.type("write\r")
+                self.until("n(o) [reason]: ")
+                self.type(key)
+                self.until(told)
+            self.until("Then not.")
+            self.until("> ")
+            self.type("\x04")
+            self.until("resume with")
+            self.assertEqual(0, self.process.wait(120))
+        shown = re.sub(r"\x1b\[\?2004[hl]|\r", "", self.seen)
+        for line in ("[reason]: \n! interrupted", "[reason]: \n  DENIED", "> \nresume with"):
+            self.assertIn(line, shown)
+
     def test_a_question_is_answered_at_the_terminal_and_no_escape_reaches_it(self) -> None:
         """The diff is shown; the answer goes to the question, not to the model."""
         write = plain(chat("\x1b[2Jcleared\x1b]0;t\x07 ", [(

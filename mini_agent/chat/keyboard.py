@@ -45,7 +45,7 @@ class Keyboard:
         self.remember: Callable[[str], None] = lambda line: None
         self.line: Callable[[], str] = str
         self.prefill: Callable[[str], None] | None = None
-        self.begun = False
+        self.begun = self.ends_line = False
         self._half = ""  # a line that was begun while the model worked
         self._kept: deque[str] = deque()
         self._ended = False
@@ -102,10 +102,14 @@ class Keyboard:
                     termios.tcflush(self._source.fileno(), termios.TCIFLUSH)
             try:
                 return self._line(prompt)
-            except (EOFError, KeyboardInterrupt):
-                with suppress(OSError):  # the terminal may have gone
-                    self._prompts.write("\n")  # what is told of it begins on a line of its own
+            except KeyboardInterrupt:
+                self._end_line()
                 raise
+
+    def _end_line(self) -> None:
+        """What is told next begins on a line of its own, where a prompt was left."""
+        with suppress(OSError):  # the terminal may have gone
+            self._prompts.write("\n")
 
     def _line(self, prompt: str, half: str = "") -> str:
         """The next line, of which `half` was typed already."""
@@ -113,16 +117,24 @@ class Keyboard:
             raise EOFError
         try:
             line = self._read(prompt, half)
+        except EOFError:
+            if self.interactive and not (self.ends_line and self._edited):
+                self._end_line()
+            raise
         except OSError as error:
             if error.errno != errno.EIO:
                 raise
             raise EOFError from error  # the terminal has gone
         return line.removesuffix("\n").removesuffix("\r").removeprefix("\ufeff")  # CRLF, a mark
 
+    @property
+    def _edited(self) -> bool:
+        """Whether `input` reads, and with it the line editor, if there is one."""
+        return self.interactive and self._source is sys.stdin and sys.stdout.isatty()
+
     def _read(self, prompt: str, half: str) -> str:
-        edited = self.interactive and self._source is sys.stdin and sys.stdout.isatty()
         with self._interrupts.waiting:
-            if edited and self.prefill is not None:
+            if self._edited and self.prefill is not None:
                 self.prefill(half)
                 return self._waited(input, prompt)
             if self.interactive:
@@ -205,6 +217,7 @@ def line_editing(keyboard: Keyboard, history: Path | None,
     readline.set_auto_history(False)
     if pastes:
         readline.parse_and_bind("set enable-bracketed-paste on")  # Python turns it off
+        keyboard.ends_line = True  # a habit of the editor with that setting alone
     keyboard.remember, keyboard.line = readline.add_history, readline.get_line_buffer
     keyboard.prefill = lambda text: readline.set_startup_hook(
         partial(readline.insert_text, text) if text else None)
