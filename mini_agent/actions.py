@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from .hostile import one_line
@@ -88,9 +89,10 @@ def call_of(history: Sequence[Message], index: int) -> Call | None:
         start -= 1
     if start < 0:
         return None
-    places = result_positions(history[start], history[start + 1:index + 1])
-    return next((call for call, place in zip(calls_of(history[start]), places)
-                 if place == index - start - 1), None)
+    asked = history[index].get("tool_call_id")
+    before = sum([result["tool_call_id"] == asked for result in history[start + 1:index]])
+    alike = (call for call in calls_of(history[start]) if call["id"] == asked)
+    return next(islice(alike, before, None), None)  # results of one id are in the calls' order
 
 
 def file_accesses(messages: Sequence[Message]) -> Iterator[FileAccess]:

@@ -8,6 +8,7 @@ sizes (`audit.py`).
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from .messages import Call, Message, calls_of
 from .trace import Record
 
 COUNTS = ("tokens", "failures", "learned_window")  # and all keys that end in _tokens
+Calls = dict[str, deque[Call]]  # by their ids, which may repeat
 
 
 class Course:
@@ -24,8 +26,8 @@ class Course:
     def __init__(self) -> None:
         self._step = 0  # of the last message
         self._called = -1  # step of the last model call
-        self._to_begin: list[Call] = []  # calls of the last answer that no record tells of yet
-        self._waiting: list[Call] = []  # those that have no result yet
+        self._to_begin: Calls = {}  # those of the last answer that no record tells of yet
+        self._waiting: Calls = {}  # those that have no result yet
         self._result: dict[str, Any] = {}  # told of the message that follows
         self._children: list[int] = []  # sub-agents that have begun
         self._at_work: set[int] = set()
@@ -58,13 +60,11 @@ class Course:
             yield fault
             return
         if message["role"] != "tool":
-            self._to_begin, self._waiting = [*calls_of(message)], [*calls_of(message)]
+            self._to_begin, self._waiting = (_by_id(calls_of(message)) for _ in range(2))
             return
-        call = next((call for call in self._waiting if call["id"] == message["tool_call_id"]), None)
-        if call is not None:  # else it is no pair, which is told of all messages together
-            self._waiting.remove(call)
-            if call["name"] != message["name"]:
-                yield f"a result of {message['name']!r}, the call was for {call['name']!r}"
+        call = _taken(self._waiting, message["tool_call_id"])
+        if call and call["name"] != message["name"]:  # if there is none, pairing tells it
+            yield f"a result of {message['name']!r}, the call was for {call['name']!r}"
         if self._result:
             yield from self._as_told(message)
 
@@ -84,12 +84,9 @@ class Course:
         return ()
 
     def _on_tool_call(self, payload: Mapping[str, Any]) -> Iterator[str]:
-        call = next((call for call in self._to_begin if all(
-            call[key] == payload[key] for key in ("id", "name", "arguments"))), None)
-        if call is None:
+        call = _taken(self._to_begin, payload["id"])
+        if call is None or any(call[key] != payload[key] for key in ("name", "arguments")):
             yield f"no message has made the call {payload['id']!r} like this"
-        else:
-            self._to_begin.remove(call)
 
     def _on_tool_result(self, payload: dict[str, Any]) -> Iterable[str]:
         self._result = payload  # held against the message that follows
@@ -122,3 +119,17 @@ def _no_numbers(payload: Mapping[str, Any]) -> Iterator[str]:
     for key, value in payload.items():
         if (key in COUNTS or key.endswith("_tokens")) and (type(value) is not int or value < 0):
             yield f"{key} is {value!r}, which is no number"
+        "model_usage": _on_model_usage, "run_end": _on_run_end}
+
+
+def _by_id(calls: Iterable[Call]) -> Calls:
+    found: Calls = {}
+    for call in calls:
+        found.setdefault(call["id"], deque()).append(call)
+    return found
+
+
+def _taken(calls: Calls, call_id: str) -> Call | None:
+    """The first of the calls with this id, taken out; None where there is none."""
+    alike = calls.get(call_id)
+    return alike.popleft() if alike else None
