@@ -119,7 +119,6 @@ def _no_numbers(payload: Mapping[str, Any]) -> Iterator[str]:
     for key, value in payload.items():
         if (key in COUNTS or key.endswith("_tokens")) and (type(value) is not int or value < 0):
             yield f"{key} is {value!r}, which is no number"
-        "model_usage": _on_model_usage, "run_end": _on_run_end}
 
 
 def _by_id(calls: Iterable[Call]) -> Calls:
