@@ -196,12 +196,11 @@ def write_file(path: Path, data: str | bytes, private: bool = False) -> None:
     raw = data.encode("utf-8") if isinstance(data, str) else data
     try:
         make_folder(path.parent, private)
-        real = real_path(path)
-        status = os.stat(real) if os.path.exists(real) else None
+        status = os.stat(path) if os.path.exists(path) else None
         if status is None or stat.S_ISREG(status.st_mode):
-            replace_file(real, raw, new=0o600 if private else 0o666,
+            replace_file(real_path(path), raw, new=0o600 if private else 0o666,
                          mode=None if status is None else stat.S_IMODE(status.st_mode))
-        else:
-            Path(real).write_bytes(raw)
+        else:  # its real path may be none: /dev/stdout leads to pipe:[NUMBER]
+            path.write_bytes(raw)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error

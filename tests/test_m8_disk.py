@@ -84,6 +84,15 @@ class WholeTest(FolderTest):
         self.assertEqual(b"x", os.read(reading, 9))
         self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
 
+    @unittest.skipUnless(os.path.exists("/dev/fd"), "the system gives open files no names")
+    def test_a_pipe_without_a_name_is_written_to(self) -> None:
+        """As a shell hands it over: `--html >(gzip > page.gz)`."""
+        reading, writing = os.pipe()
+        for end in (reading, writing):
+            self.addCleanup(os.close, end)
+        write_file(Path(f"/dev/fd/{writing}"), "x")
+        self.assertEqual(b"x", os.read(reading, 9))
+
     def test_no_other_code_writes_a_whole_file(self) -> None:
         """Of package and scripts; what is listed writes streams, throw-away files or by
         descriptor."""
