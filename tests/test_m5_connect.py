@@ -233,9 +233,27 @@ class BadEndpointTests(unittest.TestCase):
                 (ConnectionAbortedError(), f"{broke} (ConnectionAbortedError)", "connection",
                  True, "try again"),
                 (TimeoutError("x"), "no answer in time", "timeout", True, "more time")):
-            error = breakdown(Endpoint("https://h/v1", "m"), fault)
+            with mock.patch.dict(os.environ, {"https_proxy": ""}):  # as if there were none
+                error = breakdown(Endpoint("https://h/v1", "m"), fault)
             self.assertEqual(told, [error.message, error.status, error.transient])
             self.assertIn(remedy, error.remedy)
+
+    def test_where_a_proxy_cannot_be_reached_its_variable_is_named(self):
+        """The endpoint is not blamed for it, and the password of the proxy is not shown."""
+        from urllib.error import URLError
+        asked = {"http_proxy": "http://me:hidden@127.0.0.1:9", "no_proxy": "near.invalid",
+                 "https_proxy": ""}
+        with mock.patch.dict(os.environ, asked):
+            line, _ = self.failure("http://model.invalid/v1")
+            self.assertEqual("http://model.invalid/v1: nothing listens at the address in http_proxy"
+                             "; check http_proxy and OPENAI_BASE_URL", line)
+            named = str(breakdown(Endpoint("http://far.invalid/v1", "m"),
+                                  URLError(socket.gaierror(socket.EAI_NONAME, "x"))))
+            self.assertIn("no host is known by the name in http_proxy; check http_proxy", named)
+            for direct in ("http://near.invalid/v1", "https://far.invalid/v1", "http://[::1]/v1",
+                           "http://localhost/v1"):
+                said = str(breakdown(Endpoint(direct, "m"), URLError(ConnectionRefusedError())))
+                self.assertIn("nothing listens there; start the server", said)
 
     def test_an_untrusted_certificate_is_refused_by_the_real_library(self):
         """A server with a certificate of its own, made here; skipped without `openssl`."""

@@ -120,8 +120,18 @@ def breakdown(endpoint: Endpoint, error: Exception) -> EndpointError:
                          remedy=remedy)
 
 
+def _proxy(endpoint: Endpoint) -> str:
+    """The variable that names the proxy before an endpoint, "" where there is none. What stands
+    in it may have a password."""
+    scheme, host = endpoint.url.partition(":")[0], endpoint.host.strip("[]")
+    through = host not in LOOPBACK and scheme in urllib.request.getproxies() and not (
+        urllib.request.proxy_bypass(host))
+    return f"{scheme}_proxy" if through else ""
+
+
 def _fault(endpoint: Endpoint, reason: Any, connecting: bool) -> tuple[str, str, bool, str]:
-    check = f"check the network and {endpoint.url_name}"
+    proxy = _proxy(endpoint) if connecting else ""
+    check = f"check {proxy or 'the network'} and {endpoint.url_name}"
     if isinstance(reason, ssl.SSLCertVerificationError):
         return (f"its certificate is not trusted ({safe_words(reason.verify_message)})",
                 "unreachable", False,
@@ -131,13 +141,15 @@ def _fault(endpoint: Endpoint, reason: Any, connecting: bool) -> tuple[str, str,
                 f"if the server speaks plain http, say so in {endpoint.url_name}")
     if isinstance(reason, socket.gaierror):
         transient = reason.errno == socket.EAI_AGAIN
-        return f"no host is known by the name {endpoint.host!r}", "unreachable", transient, check
+        name = f"in {proxy}" if proxy else repr(endpoint.host)
+        return f"no host is known by the name {name}", "unreachable", transient, check
     if isinstance(reason, TimeoutError):
         status = "unreachable" if connecting else "timeout"
         return "no answer in time", status, True, f"{check}, or allow it more time"
     if isinstance(reason, ConnectionRefusedError):
-        return ("nothing listens there", "unreachable", True,
-                f"start the server, or check {endpoint.url_name}")
+        return ((f"nothing listens at the address in {proxy}", "unreachable", True, check) if proxy
+                else ("nothing listens there", "unreachable", True,
+                      f"start the server, or check {endpoint.url_name}"))
     if isinstance(reason, (ConnectionError, http.client.HTTPException)) or not connecting:
         said = safe_words(str(reason)) or type(reason).__name__
         return f"the connection broke ({said})", "connection", True, f"{check}, then try again"
