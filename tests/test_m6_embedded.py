@@ -609,6 +609,20 @@ class EmbeddedTest(FolderTest):
             self.assertEqual(plain, tokens({"role": "user", "content": [
                 {"type": "document", "source": source}]}, **blocks))
 
+    def test_a_session_that_a_tool_of_the_agent_has_ended_can_be_gone_on_with(self) -> None:
+        """Each of its calls has a result in the trace, which says that it was interrupted."""
+        live, path = [{"role": "user", "content": "Go."}], self.folder / "t.jsonl"
+        with suppress(ZeroDivisionError), self.window(live, trace=path) as window:
+            window.request()
+            live += [{"role": "assistant", "content": "", "tool_calls": [
+                *asking("a")["tool_calls"], *asking("b")["tool_calls"]]}, answering("a", "done")]
+            raise ZeroDivisionError
+        self.assertEqual([], list(check_file(str(path))))
+        first, second = read_trace(path).messages()[-2:]
+        self.assertEqual(("done", "INTERRUPTED"), (first["content"], second["error"]["code"]))
+        script = self.write_task(replies=[{"content": "Gone on."}])
+        self.assertEqual((0, "Gone on.\n"), called("resume", path, "On.", "--script", script)[:2])
+
     def test_a_trace_that_was_not_closed_is_told_so(self) -> None:
         """As where a cell of a notebook runs again."""
         with self.window([], trace=self.folder / "t.jsonl"):

@@ -5,13 +5,13 @@ Each message is looked at once. What is left out: how much of it is sent (`windo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..compression.view import Entry
 from ..errors import UsageError
 from ..hostile import clean
 from ..lab.convert import write_call
-from ..messages import Message, calls_of, system
+from ..messages import Call, Message, calls_of, system
 from ..trace import Tracer
 from .forms import Form
 from .given import Given, check_json, checked_message, checked_messages, wrong
@@ -81,6 +81,14 @@ class Intake:
         """`UsageError` where a call has no result yet."""
         if self._open:
             raise self._unanswered(f"messages[{len(self._given)}]", "a call has no result")
+
+    def cut_off(self, asked: int, tracer: Tracer, failed: Callable[[Call], Message]) -> None:
+        """Give each call without a result one that has failed: the session ends, and whoever goes
+        on with it needs one of each."""
+        if self._open:
+            tracer.event("interrupted", step=self.said)
+        for call in [*self._open]:
+            self._enter(failed(call), None, (len(self._seen), 0), asked, tracer)
 
     def _unanswered(self, place: str, what: str) -> UsageError:
         names = [f"{call['name']} {call['id']}" for call in self._open]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import MutableSequence, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from ..compression.store import FolderStore, MemoryStore
 from ..compression.tools import reading_tools
 from ..compression.view import Entry
 from ..compression.window import ContextWindow
-from ..errors import MiniAgentError, PromptTooLongError, UsageError
+from ..errors import MiniAgentError, PromptTooLongError, ToolError, UsageError
 from ..governance import governed_by, with_room
 from ..models.base import Model
 from ..models.overflow_text import overflow
@@ -152,6 +153,9 @@ class EmbeddedWindow:
             try:
                 self._intake.take_in(self._asked, self._asking.tracer)
             finally:  # what cannot come in is told, and the trace ends without it
+                error = ToolError("INTERRUPTED", self._asking.texts("cut_off"))
+                self._intake.cut_off(self._asked, self._asking.tracer,
+                                     partial(self._box.failure, error=error))
                 size = self._asking.final_size(self._intake.history)
                 step = max(self._intake.said, self._step)
                 self._asking.tracer.event("run_end", step=step, reason="closed", **size)
