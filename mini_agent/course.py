@@ -45,7 +45,8 @@ class Course:
         if record["type"] == "message":
             yield from self._message(record["message"], step)
             return
-        if step not in (self._called, self._called + 1) and record["event"] != "run_end":
+        latest = max(self._called, self._step) + 1
+        if not self._called <= step <= latest and record["event"] != "run_end":
             yield f"step {step} where {max(0, self._called)} is at work"
         if record["event"] != "host_compression":  # whose tokens the other agent may not tell
             yield from _no_numbers(record["payload"])

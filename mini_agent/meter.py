@@ -20,11 +20,12 @@ class Meter:
     """Totals of a session, with those of each sub-agent once that has ended. `prompt` includes
     what was `cached`. `children` is how many sub-agents have begun; `at_work` has the
     `subagent_start` of those that have not ended, by number. `answered` is the step of the
-    newest answer, -1 before the first; `stopped`: the user has ended the last turn and said
-    nothing since."""
+    newest answer, -1 before the first, `reached` that of the newest message or model call;
+    `stopped`: the user has ended the last turn and said nothing since."""
 
     records: int = 0
     answered: int = -1
+    reached: int = 0
     stopped: bool = False
     prompt: int = 0
     cached: int = 0
@@ -39,7 +40,7 @@ class Meter:
         self.records += 1
         event = record.get("event")
         if record["type"] == "message":
-            role = record["message"]["role"]
+            role, self.reached = record["message"]["role"], record["step"]
             if role == "assistant":
                 self.answered = record["step"]
             if role != "tool":
@@ -47,7 +48,7 @@ class Meter:
         elif event == "interrupted":
             self.stopped = not self._resumed
         elif event == "model_call":
-            self.stopped = False
+            self.stopped, self.reached = False, record["payload"]["step"]
         elif event == "subagent_start":
             self.children += 1
             self.at_work[record["payload"]["child"]] = record["payload"]

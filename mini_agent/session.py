@@ -48,7 +48,7 @@ class Session:
         self.agent = self._builder.agent(governance, state, meter.children)
         assert self._builder.window is not None  # something governs
         self.window = self._builder.window
-        self.agent.step = meter.answered + 1
+        self.agent.step = max(meter.reached, meter.answered + 1)
 
     @property
     def due(self) -> bool:

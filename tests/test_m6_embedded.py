@@ -181,7 +181,9 @@ class EmbeddedTest(FolderTest):
         self.assertGreater(sent, 100)
 
     def test_in_whatever_order_a_window_is_used_its_trace_is_true(self) -> None:
-        """Asked twice, told of a usage late or twice, refused again, after an overflow."""
+        """Asked twice, told of a usage late or twice, refused again, after an overflow; and when it
+        is gone on with, too."""
+        script = self.write_task(replies=[{"content": "Gone on."}])
         for seed in range(40):
             draw, path, live = random.Random(seed), self.folder / "t.jsonl", list[Given]()
             policy = draw.choice([name for name in policy_names()
@@ -196,10 +198,11 @@ class EmbeddedTest(FolderTest):
                     for use in draw.choices(uses, (4, 1, 1), k=draw.randrange(3)):
                         with suppress(UsageError, ContextOverflowError, PromptTooLongError):
                             use()
-            with self.subTest(seed, policy=policy):
-                self.assertEqual([], [line for line in check_file(str(path))
-                                      if ": transcript: " not in line
-                                      and "without its result" not in line])
+            for _ in range(2):
+                with self.subTest(seed, policy=policy):
+                    self.assertEqual([], [line for line in check_file(str(path))
+                                          if ": transcript: " not in line])
+                    self.assertIn(called("resume", path, "On.", "--script", script)[0], (0, 1))
 
     def test_the_example_of_the_readme_runs(self) -> None:
         """Both loops of it: the agent's own tools, and those of the window."""
