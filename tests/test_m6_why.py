@@ -251,12 +251,8 @@ class WhyTest(unittest.TestCase):
     def test_what_only_a_summary_still_has_is_not_said_to_be_verbatim(self):
         """Of an old message and of a new one, the new one alone stands there as it was."""
         history = [user("go"), user("the fact"), assistant("on"), user("again the fact")]
-        arrived = [Entry(message, 3, (at,), "verbatim") for at, message in enumerate(history)]
-        made = {"seq": 7, "payload": {
-            "step": 1, "strategy": "s", "trigger": "threshold", "before_tokens": 9,
-            "after_tokens": 5, "affected_indexes": [1], "entries": [
-                {"at": 1, "message": user("so far: the fact"), "tokens": 1, "stands_for": [1],
-                 "how": "summary"}]}}
+        arrived = arriving(*history)
+        made = change(7, [1], (1, "so far: the fact", [1], "summary"))
         found = explain("the fact", [
             TraceStep(0, 2, arrived[:2], []), TraceStep(1, 3, arrived[2:3], [made]),
             TraceStep(2, 4, arrived[3:], [])], history)
@@ -266,14 +262,10 @@ class WhyTest(unittest.TestCase):
     def test_a_message_in_a_span_whose_every_message_can_be_read_again_is_not_lost(self):
         """A digest names its first and last message; the handles of others it names beside."""
         history = [user("go"), user("one fact"), user("other fact"), assistant("on")]
-        arrived = [Entry(message, 3, (at,), "verbatim") for at, message in enumerate(history)]
-        made = {"seq": 7, "payload": {
-            "step": 1, "strategy": "s", "trigger": "threshold", "before_tokens": 9,
-            "after_tokens": 5, "affected_indexes": [1, 2], "entries": [{
-                "at": 1, "message": user(Texts()(
-                    "digest_header", count=2, first=0, last=3,
-                    way_back=Texts()("way_back_any_tool")) + "\n[#2 user]"),
-                "tokens": 1, "stands_for": [1, 2], "how": "summary"}]}}
+        arrived = arriving(*history)
+        header = Texts()("digest_header", count=2, first=0, last=3,
+                         way_back=Texts()("way_back_any_tool"))
+        made = change(7, [1, 2], (1, f"{header}\n[#2 user]", [1, 2], "summary"))
         for text, ways in (("one fact", ([], [1])), ("other fact", ([2], [])),
                            ("fact", ([2], [1]))):
             now = explain(text, [TraceStep(0, 4, arrived, [made])], history)["now"]
@@ -283,15 +275,9 @@ class WhyTest(unittest.TestCase):
         """Only more of them, and no record that did it, though one did something else: of each,
         it is told when it came."""
         history = [user(f"fact {number}") for number in range(9)]
-        arrived = [Entry(message, 3, (at,), "verbatim") for at, message in enumerate(history)]
-        made = {"seq": 7, "payload": {
-            "step": 7, "strategy": "s", "trigger": "threshold", "before_tokens": 9,
-            "after_tokens": 5, "affected_indexes": [1], "entries": [
-                {"at": 1, "message": user("fact"), "tokens": 1, "stands_for": [1],
-                 "how": "shortened"}]}}
-        put = {"seq": 6, "payload": {**made["payload"], "affected_indexes": [], "entries": [
-            {"at": 6, "message": user("x"), "tokens": 1, "stands_for": [], "how": "attached"}]}}
-        changes = {5: [put], 7: [made]}
+        arrived = arriving(*history)
+        changes = {5: [change(6, [], (6, "x", [], "attached"))],
+                   7: [change(7, [1], (1, "fact", [1], "shortened"))]}
         found = explain("fact", [TraceStep(at, at + 1, arrived[at:at + 1], changes.get(at, []))
                                  for at in range(9)], history)
         self.assertEqual([
