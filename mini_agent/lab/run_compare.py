@@ -31,9 +31,10 @@ from .shares import merge_shares, share_text
 from .sources import find_sources, shard
 
 WINDOW = "32k"  # where none is given
-TOLD = {"--policy": "policies", "--window": "windows", "--estimator": "estimator",
-        "--price": "price", "--fact": "facts", "--evidence": "misses", "--no-evidence": "evidence",
-        "--workspace": "workspace", "--html": "page"}  # what a share is told by which field
+PLAN_FIELDS = {
+    "--policy": "policies", "--window": "windows", "--estimator": "estimator", "--price": "price",
+    "--fact": "facts", "--evidence": "misses", "--no-evidence": "evidence",
+    "--workspace": "workspace", "--html": "page"}  # the field that each option sets
 
 
 class Comparison(NamedTuple):
@@ -77,7 +78,7 @@ def _merged(options: argparse.Namespace) -> Comparison:
     """The comparison that all shares make together. `UsageError` where an option contradicts it."""
     done = Comparison(*merge_shares(options.merge))
     asked, usual = _plan(options), Plan(tuple(policy_names()), windows_of(WINDOW))
-    for option, field in TOLD.items():
+    for option, field in PLAN_FIELDS.items():
         given = getattr(asked, field)
         if given not in (getattr(usual, field), getattr(done.plan, field)):
             raise UsageError("these shares were made without it, or with another", place=option,
