@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 
-from .errors import UsageError
+from .errors import MiniAgentError, UsageError
 
 DEEPEST = 100      # folders in one another that are looked into
 LARGEST = 1 << 30  # bytes of a file that is read whole; a larger one, or one without end, is not
@@ -59,7 +59,7 @@ def check_new(path: Path, opening: bytes, what: str) -> None:
 @contextmanager
 def readable_again(path: str) -> Iterator[str]:
     """A path that can be read more than once. A pipe (`show <(gunzip -c t.jsonl.gz)`) is copied
-    to a temporary file, which is removed at the end. Raises `OSError`."""
+    to a temporary file, which is removed at the end; errors name the pipe. Raises `OSError`."""
     try:
         once = stat.S_ISFIFO(os.stat(path).st_mode)
     except (OSError, ValueError):  # the error is reported by whoever reads the path
@@ -72,7 +72,11 @@ def readable_again(path: str) -> Iterator[str]:
     with TemporaryDirectory(prefix="mini-agent-") as folder:
         copy = Path(folder, Path(path).name)
         copy.write_bytes(read_file(path))
-        yield str(copy)
+        try:
+            yield str(copy)
+        except MiniAgentError as error:  # nobody can look into the copy any more
+            error.place = error.place.replace(str(copy), path)
+            raise
 
 
 def walk(folder: str | Path, onerror: Callable[[OSError], object] = lambda error: None,

@@ -95,8 +95,12 @@ def _field_error(path: Path, text: str, where: str, what: str,
 
 
 def located(path: Path, where: str, error: UsageError) -> TaskFileError:
-    """An error found after reading the file, with the line and column of the field `where`."""
-    return _field_error(path, _text(path), where, f"{where}: {error.message}", error.remedy)
+    """An error found after reading the file, with the line and column of the field `where`; of
+    a pipe, which cannot be read twice, with the field alone."""
+    what = f"{where}: {error.message}"
+    if not path.is_file():
+        return TaskFileError(what, value=where, place=str(path), remedy=error.remedy)
+    return _field_error(path, _text(path), where, what, error.remedy)
 
 
 def value_offsets(text: str) -> dict[str, int]:

@@ -117,7 +117,7 @@ def groups(messages: Iterable[Mapping[str, Any]]) -> Iterator[range]:
 
 
 def result_positions(message: Mapping[str, Any],
-             results: Sequence[Mapping[str, Any]]) -> list[int | None]:
+                     results: Sequence[Mapping[str, Any]]) -> list[int | None]:
     """For each call of `message` the position in `results` of its result.
 
     Results may come in any order. Where an id occurs twice, the first result

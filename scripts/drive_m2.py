@@ -41,6 +41,7 @@ class Flaky:
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """A path."""
         return object_of({"path": {"type": "string"}}, ("path",))
 
     def __call__(self, path: str) -> str:

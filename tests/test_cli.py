@@ -308,6 +308,25 @@ class ShowTest(FolderTest):
                 self.assertEqual(re.sub(r"\S*(?=m3-trace)", "", answered(*of_file).stdout),
                                  re.sub(r"\S*(?=m3-trace)", "", found.stdout))
 
+    def test_what_is_wrong_in_a_pipe_is_told_of_the_pipe(self) -> None:
+        """Not of the copy that is made of it; a place in what cannot be read twice is not told."""
+        pipe = self.folder / "pipe.json"
+        os.mkfifo(pipe)
+        task = json.dumps({"system": "s", "task": "t", "window": 2000, "policy": "digset",
+                           "replies": [{"content": "x"}]}, indent=1)
+        policy = '{"name": "mine", "ladder": [{"strategy": "nothing"}]}'
+        for command, text, said in (
+                (["show"], "junk", "no JSON: "), (["show"], "{}\n{\n{}\n", ""),
+                (["run"], task, "policy: no policy 'digset'"),
+                (["policies"], policy, "ladder[0].strategy: no strategy 'nothing'")):
+            with self.subTest(command):
+                writer = threading.Thread(target=pipe.write_text, args=(text,))
+                writer.start()
+                found = answered(*command, str(pipe))
+                writer.join()
+                self.assertEqual((2, 1), (found.returncode, found.stderr.count("\n")))
+                self.assertRegex(found.stderr, rf"\Amini-agent: {pipe}(:\d+)?: {re.escape(said)}")
+
     def test_a_broken_trace_is_named_with_its_line(self) -> None:
         """A broken line that is not the last: status 1, its number."""
         broken = self.folder / "broken.jsonl"

@@ -82,9 +82,11 @@ class CommandTest(ToolCase):
         own = {"PATH": "/bin", "HOME": "/h", "GIT_AUTHOR_NAME": "x", "SSH_AUTH_SOCK": "/s",
                "URL": "ssh://git@host/a:b@c", "COLORTERM": "PAT", "PROXY": "http://host:80/a@b",
                "GREETING": "Be basic: hello", "LANG": "sk", "LC_ALL": "sk_SK.UTF-8",
-               "DATA": "/hf_datasets/sk-learn_data", "ID": "eyJ", "SKIN": "sk-in"}
-        keys = ("sk-proj-hidden", "sk_live_hidden", "gsk_hidden1", "xai-hidden1", "glpat-hidden",
-                "xoxb-hidden", f"ghp_{'h' * 36}", "github_pat_hidden", f"hf_{'h' * 30}",
+               "DATA": "/hf_datasets/sk-learn_data", "ID": "eyJ", "SKIN": "sk-in",
+               "USER": "sk_johnson", "HOSTNAME": "pk-worker-12"}
+        keys = (f"sk-proj-{'h' * 20}", f"sk_live_{'h' * 20}", f"gsk_{'h' * 20}",
+                f"xai-{'h' * 20}", f"glpat-{'h' * 20}", f"xoxb-{'h' * 20}",
+                f"ghp_{'h' * 36}", "github_pat_hidden", f"hf_{'h' * 30}",
                 f"AKIA{'H' * 16}", f"AIza{'h' * 35}", "eyJhid.eyJden.hid-den", f"npm_{'h' * 36}")
         given = dict.fromkeys(secret, "x") | own | {
             "PWD": "/elsewhere", "OLDPWD": "/before", "DATABASE_URL": "postgres://me:hidden@db/x",

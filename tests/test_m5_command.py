@@ -30,7 +30,7 @@ except ImportError:
 
 from mini_agent.cli import is_request, main, parsed
 from mini_agent.errors import UsageError
-from mini_agent.trace import read_trace
+from mini_agent.trace import TraceFile, read_trace
 from tests.fake_server import (BAD_KEY, Answer, FakeServer, call_part, chat, part, plain, stream,
                                usage_part)
 from tests.support import ROOT, FolderTest, listening
@@ -123,6 +123,9 @@ class Once(Case):
         with FakeServer(said("One."), said("Two.")) as server:
             self.run_agent("say one", "--trace", str(trace), server=server)
             before = trace.read_bytes()
+            with TraceFile(trace, fresh=False):  # the session is at work
+                done = self.run_agent("say two", "--trace", str(trace), server=server)
+                self.assertIn("is writing this trace; end it first", done.stderr)
             for arguments in (("say two",), ("chat",)):
                 for path, says in (
                         (trace, "a session is kept in this file already; go on with mini-agent "

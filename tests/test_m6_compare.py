@@ -138,13 +138,14 @@ class OutputTest(unittest.TestCase):
         self.assertRegex(out, r"\nwindow 2000 +sessions +far ")
 
     def test_sessions_that_fit_whole_are_one_line(self):
-        """With the largest request; alone, or asked about a fact, each has its table."""
+        """With the largest request; alone, or asked about a fact or a bill, each has its table."""
         fit = "fit whole: 6 of 6 sessions, no request larger than 6563 tokens\n"
         call = ("compare", SAMPLES, "--policy", "clip", "--window")
         self.assertEqual(fit, mini_agent(*call, "64k")[1])
         out = mini_agent(*call, "3500")[1]
         self.assertEqual(1, out.count("window 3500 "))
-        self.assertEqual(6, mini_agent(*call, "64k", "--fact", "N")[1].count("window 64000 "))
+        for asked in (("--fact", "N"), ("--price", "3,0.3,15")):
+            self.assertEqual(6, mini_agent(*call, "64k", *asked)[1].count("window 64000 "))
         self.assertIn("lesson.jsonl, window 64000: the whole session fits",
                       mini_agent("compare", SAMPLES / "lesson.jsonl", *call[2:], "64k")[1])
         out = mini_agent("compare", SAMPLES / "lesson.jsonl", SAMPLES / "log-review-zh.json",
@@ -293,16 +294,17 @@ class SameBytesTest(unittest.TestCase):
         told = QUICK[QUICK.index("--policy"):]
         self.assertEqual(mini_agent(*merge), mini_agent(*merge, *told))
         self.assertEqual(mini_agent(*merge), mini_agent(*QUICK[:-len(told)], *merge[1:]))
-        for more in (("--policy", "clip_errors"), ("--window", "77k"), ("--estimator", "chars4"),
-                     ("--fact", "x"), ("--evidence",), ("--workspace", "."),
-                     ("--html", folder / "p.html"), ("--shard", "1/2")):
+        for more in (("--policy", "clip_errors"), ("--window", "77k"), ("--window", "32k"),
+                     ("--estimator", "chars4"), ("--fact", "x"), ("--evidence",),
+                     ("--workspace", "."), ("--html", folder / "p.html"), ("--shard", "1/2")):
             with self.subTest(more):
                 status, out, err = mini_agent(*merge, *more)
                 self.assertEqual((2, "", 1), (status, out, err.count("\n")), err)
                 self.assertIn(f"mini-agent: {more[0]}: ", err)
         self.assertIn("these shares are of other sessions", mini_agent(
             "compare", SAMPLES / "lesson.jsonl", *merge[1:])[2])
-        for more in (("--csv",), ("--max-peak", "9"), ("--min-recall", "1"), ("--fail-on", "law")):
+        for more in (("--csv",), ("--json", "--verdict"), ("--max-peak", "9"),
+                     ("--min-recall", "1"), ("--fail-on", "law")):
             self.assertIn("a share is JSON, and is not judged", mini_agent(
                 *QUICK, "--shard", "1/2", *more)[2])
 

@@ -399,6 +399,23 @@ class EmbeddedTest(FolderTest):
             self.assertTrue([why for why in read_trace(path).events("compression_skipped")
                              if why["reason"] in ("failed", "refused")])
 
+    def test_what_is_too_large_by_itself_is_no_fault_of_a_summariser(self) -> None:
+        """One was interrupted before: to find out why would not help."""
+        class Interrupted:
+            def summarize(self, messages: Sequence[Message], form: str) -> Any:
+                raise KeyboardInterrupt
+
+        live = [{"role": "user", "content": "Go."}]
+        for number in range(40):
+            live += [asking(f"c{number}"), answering(f"c{number}", "a line of words\n" * 60)]
+        window = self.window(live, "tail_summary", 4_000, model=Interrupted())
+        with self.assertRaises(KeyboardInterrupt):
+            window.request()
+        live.append({"role": "user", "content": "many words " * 4_000})
+        with self.assertRaises(ContextOverflowError) as caught:
+            window.request()
+        self.assertRegex(caught.exception.remedy, r"\Araise the window")
+
     def test_a_policy_that_asks_a_model_needs_one(self) -> None:
         """It is said before anything is sent, and no trace is begun."""
         path = self.folder / "t.jsonl"
@@ -537,6 +554,11 @@ class EmbeddedTest(FolderTest):
                 ({"messages": [object()]},
                  r"messages\[0\]: not a dict but object; give it as a dict"),
                 ({"messages": [{"role": "user", "content": 5}]}, "content: not a list but int"),
+                ({"messages": [{"role": "user", "content": ({"type": "text", "text": "x"},)}]},
+                 r"messages\[0\].content: not a list but tuple; give a text, or a list"),
+                ({"messages": [{"role": "assistant", "tool_calls": ()}, {
+                    "role": "assistant", "tool_calls": (asking("a")["tool_calls"][0],)}]},
+                 r"messages\[1\].tool_calls: not a list but tuple"),
                 ({"messages": [{"role": "user", "content": [object()]}]},
                  r"content\[0\]: not a dict"),
                 ({"messages": [{"role": "assistant", "tool_calls": [object()]}]},
@@ -565,6 +587,16 @@ class EmbeddedTest(FolderTest):
         for use in (window.answer, window.reported):
             with self.assertRaisesRegex(UsageError, f"{use.__name__}: not a dict but object"):
                 use(object())  # type: ignore[arg-type]
+
+    def test_a_message_that_says_nothing_is_sent_all_the_same(self) -> None:
+        """What to make of it is for the endpoint to say, in both forms."""
+        for provider, content in (("openai", []), ("anthropic", []), ("openai", ""),
+                                  ("anthropic", "")):
+            live: list[Given] = [{"role": "user", "content": "Go."},
+                                 {"role": "assistant", "content": "Yes?"},
+                                 {"role": "user", "content": content}]
+            with EmbeddedWindow(live, "digest", WINDOW, provider=provider) as window:
+                self.assertEqual(live, window.request())
 
     def test_a_window_that_was_closed_stays_closed(self) -> None:
         """Twice is once, also at the end of a `with` that an error ends; the trace is whole."""

@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import tempfile
+import tracemalloc
 import unittest
 from dataclasses import asdict
 from pathlib import Path
@@ -219,6 +220,22 @@ class HostileTest(Laws):
                          [message["role"] for message in session.messages])
         self.read(made("look", "r1", "", called), made("other", "r2", "r9", called))
         self.assertEqual(2, len(open_sessions(self.path)))
+
+    def test_memory_grows_with_the_size_of_a_session_that_sends_only_what_is_new(self) -> None:
+        """Of its calls only the newest is kept, which has all that was said."""
+        peaks = []
+        for size in (600, 1_200):
+            records = [{"request": {"previous_response_id": f"r{at - 1}" * (at > 0), "input": [
+                {"type": "function_call_output", "call_id": f"c{at - 1}", "output": "a.txt"}]
+                if at else "look"}, "response": {"id": f"r{at}", "output": [
+                    {"type": "function_call", "call_id": f"c{at}", "name": "ls",
+                     "arguments": "{}"}]}} for at in range(size)]
+            self.read(*records)
+            tracemalloc.start()
+            open_sessions(self.path)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        self.assertLess(peaks[1], 2.2 * peaks[0])
 
     def test_work_grows_with_the_size_whatever_the_ids(self) -> None:
         """Calls and results with one id, without ids, in one message, unasked: for twice as

@@ -180,6 +180,9 @@ class WhyTest(unittest.TestCase):
         out = mini_agent("why", VALID / "responses_calls.jsonl", "b.py")[1]
         self.assertIn("responses_calls.jsonl#2: 'b.py'\n  entered   message #1, user, ", out)
         self.assertNotIn("above", out)
+        numbered = Path(self.enterContext(tempfile.TemporaryDirectory()), "12")
+        numbered.write_bytes(REFERENCE.read_bytes())
+        self.assertNotIn("above", mini_agent("why", numbered, "N170")[1])
 
     def test_the_page_of_a_long_result_is_named_that_gives_the_text_back(self):
         """Whatever the window: `read_result` with these arguments has the text in its answer."""
@@ -540,6 +543,9 @@ class ShowTest(unittest.TestCase):
                          "here)", list(show_trace(Trace(records), "t"))[-1])
         records[-1]["payload"]["prompt_tokens"] = 70
         self.assertNotIn("estimates", list(show_trace(Trace(records), "t"))[-1])
+        nobody = [records[0], records[1], {**records[-1], "payload": {
+            "step": 0, "prompt_tokens": 1_000}}]  # has estimated anything
+        self.assertNotIn("estimates", list(show_trace(Trace(nobody), "t"))[-1])
         del records[-1]
         records[0]["payload"] = {"task": "t"}
         self.assertEqual("task t", next(show_trace(Trace(records), "t")))

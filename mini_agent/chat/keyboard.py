@@ -35,7 +35,8 @@ class Keyboard:
 
     `remember` adds a message to the history of the line editor, `line` returns the line that is
     being typed, `prefill` puts a text into the next one (`line_editing` sets them). `begun`:
-    whether the last Ctrl-C discarded a message that had been begun.
+    whether the last Ctrl-C discarded a message that had been begun. `ends_line`: the line editor
+    itself ends the line of the prompt at Ctrl-D.
     """
 
     def __init__(self, source: TextIO, interrupts: Interrupts, prompts: TextIO,

@@ -52,7 +52,7 @@ class Ladder:
     def govern(self, policy: Policy, budget: Budget) -> None:
         """Take this ladder, within this budget, from now on."""
         self.policy, self.budget = policy, budget
-        self._protected, self._protection = tuple[Any, ...](), Protection()  # computed for what
+        self._protected, self._protection = tuple[Any, ...](), Protection()  # of that state
         names = [rung.strategy.name for rung in policy.ladder]
         self._twins = {name for name in names if names.count(name) > 1}
         own = [tokens_at(rung.trigger, budget.window, scale=budget.scale)

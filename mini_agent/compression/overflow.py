@@ -38,12 +38,12 @@ def least_tokens(view: View, protection: Protection, declared: int) -> int:
 
 
 def overflow_error(state: WindowState, step: int, tokens: int, budget: Budget,
-                   parts: list[tuple[str, int]]) -> ContextOverflowError:
+                   parts: list[tuple[str, int]], movable: bool) -> ContextOverflowError:
     """The error that names what cannot be moved, how many tokens it has, and a window for it.
 
     Parts are estimated; where the endpoint counts more than that, their sum is named as well.
     Where the summariser, or a store, has failed, more could be moved, and the remedy says so
-    first.
+    first, unless what nobody may move is too large by itself: then nothing is `movable`.
     """
     texts = state.texts
     named = ", ".join(f"{texts(f'part_{name}'.replace(' ', '_'))} {size}" for name, size in parts)
@@ -52,7 +52,8 @@ def overflow_error(state: WindowState, step: int, tokens: int, budget: Budget,
     return ContextOverflowError(
         texts("end_overflow", tokens=tokens, limit=budget.hard, step=step, parts=named),
         tokens=tokens, limit=budget.hard, immovable=parts, place=texts("end_window"),
-        remedy=_failed(state) + texts("end_overflow_remedy", window=budget.window_for(tokens)))
+        remedy=(_failed(state) if movable else "")
+        + texts("end_overflow_remedy", window=budget.window_for(tokens)))
 
 
 def _failed(state: WindowState) -> str:

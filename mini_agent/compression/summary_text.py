@@ -130,7 +130,7 @@ class SummaryText:
                              if line not in self._own)
             names[head] = [list(finder(text)) for finder in FINDERS]
         missing = set(unsupported(chain.from_iterable(chain.from_iterable(names.values())),
-                              [history[index] for index in part.indexes]))
+                                  [history[index] for index in part.indexes]))
         return {head: [[name for name in each if name in missing] for each in found]
                 for head, found in names.items()
                 if any(not missing.isdisjoint(each) for each in found)}

@@ -91,7 +91,7 @@ class Support:
         return True
 
     def unsupported(self, names: Iterable[str], history: Sequence[Message], covered: Sequence[int],
-                more: Sequence[Message] = ()) -> list[str]:
+                    more: Sequence[Message] = ()) -> list[str]:
         """The names that neither the `covered` messages (rising) nor `more` support.
 
         Counts that can be taken from the originals (how many messages, how many

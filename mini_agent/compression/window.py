@@ -236,12 +236,12 @@ class ContextWindow:
         """Raise the overflow at once if protected parts and declarations alone are over hard."""
         tokens = least_tokens(self.view, self.protection(), self.state.declared)
         if self.budget.window is not None and tokens > self.budget.hard:
-            self._overflow(0, tokens)
+            self._overflow(0, tokens, movable=False)
 
-    def _overflow(self, step: int, tokens: int) -> None:
+    def _overflow(self, step: int, tokens: int, movable: bool = True) -> None:
         parts = immovable(self.view, self.protection(), self.state.declared)
         estimated = {"estimated": self.tokens} if self.tokens != tokens else {}
         self._ladder.record("context_overflow", step=step, tokens=tokens, **estimated,
                             messages=self.messages, hard=self.budget.hard,
                             immovable=[{"name": name, "tokens": size} for name, size in parts])
-        raise overflow_error(self.state, step, tokens, self.budget, parts)
+        raise overflow_error(self.state, step, tokens, self.budget, parts, movable)

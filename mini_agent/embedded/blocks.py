@@ -33,7 +33,7 @@ class BlockForm:
             raise wrong(place, f"no role {role!r}", role,
                         "use user or assistant, and give the system beside the messages; or "
                         'say provider="openai" for chat completions')
-        elif not isinstance(content, list):
+        elif not isinstance(content, list) or not content:
             yield user(self.text(given)), given
         else:
             for blocks in _apart(content):

@@ -33,9 +33,11 @@ def checked_dict(value: object, place: str) -> Given:
     return value
 
 
-def checked_list(value: object, place: str, remedy: str = "give a list of dicts") -> Sequence[Any]:
-    """The value. `UsageError` where it is no list."""
-    if isinstance(value, str) or not isinstance(value, Sequence):
+def checked_list(value: object, place: str, remedy: str = "give a list of dicts",
+                 exact: bool = False) -> Sequence[Any]:
+    """The value. `UsageError` where it is no list; a tuple is one, unless it is to be `exact`."""
+    if isinstance(value, str) or not isinstance(value, Sequence) or (
+            exact and not isinstance(value, list)):
         raise wrong(place, f"not a list but {type(value).__name__}", value, remedy)
     return value
 
@@ -63,13 +65,13 @@ def checked_message(value: object, place: str) -> Given:
     message = checked_dict(value, place)
     content, calls = message.get("content"), message.get("tool_calls")
     if not (content is None or isinstance(content, str)):
-        for number, part in enumerate(checked_list(content, f"{place}.content",
-                                                   "give a text, or a list of parts")):
+        for number, part in enumerate(checked_list(
+                content, f"{place}.content", "give a text, or a list of parts", exact=True)):
             at = f"{place}.content[{number}]"
             if not isinstance(part, str) and too_deep(
                     [checked_dict(part, at).get(key) for key in ("content", "output", "source")]):
                 raise wrong(at, "nested too deep", part, "give a text, or parts of text")
-    for number, call in enumerate(checked_list(calls or [], f"{place}.tool_calls")):
+    for number, call in enumerate(checked_list(calls or [], f"{place}.tool_calls", exact=True)):
         checked_dict(call, f"{place}.tool_calls[{number}]")
     return message
 
@@ -104,12 +106,13 @@ def checked_system(value: object, provider: str) -> str:
 def checked_tools(value: object, provider: str) -> list[Given]:
     """The tools of an agent. `UsageError` where one is no dict, or in another provider's form."""
     foreign = {"openai": "input_schema", "anthropic": "function"}[provider]
-    for number, tool in enumerate(checked_list(value, "tools")):
+    tools = checked_list(value, "tools")
+    for number, tool in enumerate(tools):
         if foreign in checked_dict(tool, f"tools[{number}]"):
             raise wrong(f"tools[{number}]", f"{foreign!r} in a tool for provider {provider!r}",
                         tool, "give tools and messages in the form of the provider")
         check_json(tool, f"tools[{number}]")
-    return list(checked_list(value, "tools"))
+    return list(tools)
 
 
 def check_apart(names: Iterable[str], ours: Iterable[str]) -> None:

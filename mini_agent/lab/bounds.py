@@ -1,8 +1,8 @@
 """Milestone 6: bounds that make a build fail when a comparison breaks one.
 
 Bounds apply to the policies that were asked for; to the baseline only if it is one of
-them. A figure that could not be measured breaks no bound; one of which no session has any is
-told, since it would bound nothing.
+them. A figure that could not be measured breaks no bound, but if no session has any, that
+breaks it, since nothing would be bounded.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Bounds:
 
     def broken(self, rows: Sequence[TrialRow], policies: Sequence[str]) -> Iterator[str]:
         """A sentence for each bound that a row breaks. A fact can be lost only in a session in
-        which it was said; one that no session has is reported as well."""
+        which it was said. A fact, or a recall, that no session has breaks its bound as well."""
         said = {(row["session"], fact) for row in rows
                 for fact, state in row["facts"].items() if state != "gone"}
         for row in rows:

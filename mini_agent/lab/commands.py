@@ -33,8 +33,8 @@ def _add_compare(commands: Any) -> None:
                         help="names or JSON files (default: all policies; see mini-agent policies)")
     parser.add_argument("--window", metavar="N,M",
                         help="windows in tokens, 32k for 32000, 1m for a million (default: 32k)")
-    parser.add_argument("--estimator", default="runs", metavar="NAME",
-                        help="what counts the tokens (default: %(default)s; see mini-agent tokens)")
+    parser.add_argument("--estimator", metavar="NAME",
+                        help="what counts the tokens (default: runs; see mini-agent tokens)")
     parser.add_argument("--price", default="", metavar="IN,CACHED,OUT",
                         help="prices of a million tokens each; adds a bill, and "
                              "the advice goes by it")

@@ -42,11 +42,11 @@ def print_results(options: argparse.Namespace, plan: Plan, results: Sequence[Res
 def _print_tables(options: argparse.Namespace, plan: Plan, results: Sequence[Result],
                   out: TextIO) -> None:
     """For people: a table for each session, or one of means, and the verdicts on it. Of several
-    sessions those that fit whole have one line together, unless it was asked where facts are."""
+    sessions those that fit whole have one line together, unless facts or a bill are asked for."""
     columns = columns_of(out, options.plain)
     write = partial(write_rows, stream=out, plain=options.plain)
     means = _means(results)
-    several = len(results) > 1 and not means and not plan.facts
+    several = len(results) > 1 and not means and not plan.facts and not plan.price
     shown = [result for result in results if not (several and _fits_whole(result))]
     if means:
         write(_lines_of_many(results, plan, means, columns))

@@ -30,7 +30,7 @@ from .results import Result, UnreadFile
 from .shares import merge_shares, share_text
 from .sources import find_sources, shard
 
-WINDOW = "32k"  # where none is given
+WINDOW, ESTIMATOR = "32k", "runs"  # where none is given
 PLAN_FIELDS = {
     "--policy": "policies", "--window": "windows", "--estimator": "estimator", "--price": "price",
     "--fact": "facts", "--evidence": "misses", "--no-evidence": "evidence",
@@ -69,18 +69,19 @@ def _check_share(options: argparse.Namespace, bounds: Bounds) -> None:
     if options.merge:
         raise UsageError("a share is not made of shares", place="--shard",
                          remedy="give --shard or --merge")
-    if options.csv or bounds != Bounds():
+    if options.csv or options.verdict or bounds != Bounds():
         raise UsageError("a share is JSON, and is not judged", place="--shard",
-                         remedy="give bounds and --csv to the call with --merge")
+                         remedy="give bounds, --csv and --verdict to the call with --merge")
 
 
 def _merged(options: argparse.Namespace) -> Comparison:
     """The comparison that all shares make together. `UsageError` where an option contradicts it."""
-    done = Comparison(*merge_shares(options.merge))
-    asked, usual = _plan(options), Plan(tuple(policy_names()), windows_of(WINDOW))
+    done, asked = Comparison(*merge_shares(options.merge)), _plan(options)
     for option, field in PLAN_FIELDS.items():
+        if getattr(options, option[2:].replace("-", "_")) in (None, "", [], False):
+            continue  # it is not given
         given = getattr(asked, field)
-        if given not in (getattr(usual, field), getattr(done.plan, field)):
+        if given != getattr(done.plan, field):
             raise UsageError("these shares were made without it, or with another", place=option,
                              value=given, remedy=f"give {option} to the calls with --shard")
     if options.sessions not in ([], done.paths):
@@ -146,7 +147,7 @@ def _plan(options: argparse.Namespace) -> Plan:
         raise UsageError(f"{options.evidence} is not a length", place="--evidence",
                          value=options.evidence, remedy="give a positive number")
     page = options.html is not None
-    return Plan(policies, windows, options.estimator, _facts(options.fact),
+    return Plan(policies, windows, options.estimator or ESTIMATOR, _facts(options.fact),
                 evidence=not options.no_evidence, misses=options.evidence is not None,
                 page=page, grid=grid(windows) if page else (), workspace=options.workspace,
                 price=options.price)

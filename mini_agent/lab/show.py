@@ -62,7 +62,7 @@ def _counted(trace: Trace) -> Iterator[str]:
     estimated, said = 0, ""
     for payload in trace.events("model_call", "model_usage"):
         estimated, counted = payload.get("tokens", estimated), payload.get("prompt_tokens")
-        if type(counted) is type(estimated) is int:
+        if estimated and type(counted) is type(estimated) is int:  # 0: it was not counted
             far = abs(counted - estimated) > estimated // 10
             said = f"counted {counted}, where {estimated} stands here" * far
     if said:

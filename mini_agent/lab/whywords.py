@@ -82,8 +82,8 @@ def _because(cause: Cause | None) -> str:
 
 def parent_lines(name: str, found: Explanation) -> Iterator[str]:
     """The line on how a parent can read the text in the trace of its child N, named `...#N`."""
-    number = name.rpartition("#")[2]
-    if number.isdecimal() and found["entered"]:
+    _, mark, number = name.rpartition("#")
+    if mark and number.isdecimal() and found["entered"]:
         place = found["entered"][-1]
         yield (f"above     read_child(child={number}, message={place['message']}"
                f"{_part_arguments(place)}) gives it to the parent")

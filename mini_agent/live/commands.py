@@ -76,10 +76,10 @@ def _chat(options: argparse.Namespace) -> int:
     from .wiring import Wiring
 
     path = options.trace or _new_path(_state_folder(os.environ) / "sessions")
-    if options.script is None:
-        _check_unused(path)
     wiring = Wiring(options, os.environ)
     with TraceFile(path) as file, wiring.interrupts:
+        if options.script is None:
+            _check_unused(path)
         if options.request is not None:
             return _once(wiring, wiring.begin(file, options.request), options)
         return wiring.talk(lambda said: wiring.begin(file, said), None,
@@ -119,10 +119,6 @@ def _state_folder(environ: Mapping[str, str]) -> Path:
 def _check_unused(path: Path) -> None:
     """Raise `UsageError` for a file with something in it: a session that was kept is not
     replaced by the next one, unless a script can play it again."""
-    from ..disk import check_new
-    from ..trace import OPENING
-
-    check_new(path, OPENING, "trace")
     if path.is_file() and path.stat().st_size:
         raise UsageError("a session is kept in this file already", place=str(path), remedy="go on "
                          f"with mini-agent resume {shlex.quote(str(path))}, or name another file")

@@ -38,7 +38,7 @@ def is_log(trace: Path) -> bool:
     return trace.is_file() and not trace.is_symlink()
 
 
-def with_counts(ending: Ending, folder: Path, number: int) -> Ending:
+def _with_counts(ending: Ending, folder: Path, number: int) -> Ending:
     """The ending with its numbers, taken from the child's trace if it did not report them."""
     trace = child_trace(folder, number)
     if not ending.numbers.steps and is_log(trace):
@@ -74,7 +74,7 @@ def record_end(tracer: Tracer, folder: Path, step: int, call_id: str, number: in
                ending: Ending) -> Ending:
     """Write how a child has ended; the ending with its numbers. `folder` is that of the parent's
     run."""
-    ending, used = with_counts(ending, folder, number), {}
+    ending, used = _with_counts(ending, folder, number), {}
     with suppress(MiniAgentError, OSError):  # what cannot be read has no price
         used = used_by_family(child_trace(folder, number))
     tracer.event("subagent_end", step=step, id=call_id, child=number, status=ending.status,

@@ -35,7 +35,7 @@ SECRET_ENDS = ("_AUTH", "_AUTH_CONFIG", "_CONNECTION_STRING", "_BASE_URL")
 _SECRET_VALUE = re.compile(r"://[^/\s@]*:[^/\s@]+@|https?://[^/\s@]+@|PRIVATE KEY-----"
                            r"|\b(?:bearer|basic)\s+\w", re.IGNORECASE)
 # What providers begin their keys with, so that one is known by any name.
-_KEY = re.compile(r"(?:sk|pk|rk|xai|gsk|glpat|xox[abeprs])[-_][\w-]{6,}|gh[opsur]_\w{20,}"
+_KEY = re.compile(r"(?:sk|pk|rk|xai|gsk|glpat|xox[abeprs])[-_][\w-]{16,}|gh[opsur]_\w{20,}"
                   r"|github_pat_\w+|(?:hf|npm)_\w{20,}|A[KS]IA[0-9A-Z]{16}|AIza[\w-]{20,}"
                   r"|eyJ[\w-]+\.eyJ[\w-]+\.[\w-]*")
 _QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)

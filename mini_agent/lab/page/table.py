@@ -43,7 +43,9 @@ SUMMARY_COLUMNS: tuple[Column, ...] = (  # of the means over sessions
     ("interval", "interval", "how far off the mean of far may be with so few sessions", None),
     _OF["far_in_context"],
     ("worst_tenth", "worst tenth", "far of the worst tenth of the sessions", True),
-    _OF["recall"], _OF["fresh"], _OF["lines"], _OF["reach"], _OF["cost"], _OF["bill"],
+    _OF["recall"], _OF["fresh"], _OF["lines"], _OF["reach"],
+    ("cost", "cost", "price with a cache, relative to no compression; best and worst with the "
+     "summaries on top", False), _OF["bill"],
     ("summary_price", "summaries", "their price, on top of the cost", False),
     _OF["prefix_breaks"],
     ("over_share", "over", "share of the steps that would not have fitted", False),

@@ -53,25 +53,24 @@ class Responses:
 
     def read(self, document: Document) -> list[LogSession]:
         """One session for calls that continue each other; one for all loose items."""
-        sessions: list[list[RecordedCall]] = []
+        sessions: list[RecordedCall] = []  # of each its newest call, which has all that was said
         loose: list[dict[str, Any]] = []
         for number, value in document.records():
             asked = _recorded_call(value)
             if asked.sent:
-                asked = asked.going_on_from(sessions[-1][-1]) if sessions else asked
-                before = sessions[-1][-1].sent if sessions else None
-                if before is not None and asked.sent[:len(before)] == before:
-                    sessions[-1].append(asked)
+                asked = asked.going_on_from(sessions[-1]) if sessions else asked
+                if sessions and asked.sent[:len(sessions[-1].sent)] == sessions[-1].sent:
+                    sessions[-1] = asked._replace(system=sessions[-1].system)
                 else:
-                    sessions.append([asked])
+                    sessions.append(asked)
             elif isinstance(value, dict) and ("type" in value or "role" in value):
                 loose.append(value)
             else:
                 document.skip(number, "no item and no call with an input")
         if loose:
-            sessions.insert(0, [RecordedCall("", loose, [])])
-        return [finish(_log(calls), document, str(number) if len(sessions) > 1 else "")
-                for number, calls in enumerate(sessions, 1)]
+            sessions.insert(0, RecordedCall("", loose, []))
+        return [finish(_log(call), document, str(number) if len(sessions) > 1 else "")
+                for number, call in enumerate(sessions, 1)]
 
 
 def _recorded_call(value: Any) -> RecordedCall:
@@ -92,10 +91,10 @@ def _is_item(value: Any) -> bool:
     return isinstance(item.get("call_id"), str) and string_of(item.get("type")).endswith(_ENDS)
 
 
-def _log(calls: list[RecordedCall]) -> Log:
+def _log(call: RecordedCall) -> Log:
     log = Log(Responses.name)
-    log.system(calls[0].system, counted=False)
+    log.system(call.system, counted=False)
     reading = Reading(log)
-    for item in (*calls[-1].sent, *calls[-1].answer):
+    for item in (*call.sent, *call.answer):
         reading.item(item)
     return log
