@@ -16,6 +16,9 @@
     |   `-- EndpointError         the endpoint refused, broke off or could not be reached
     `-- ToolError             a tool call failed; it goes back to the model
 
+    KeyboardInterrupt         of Python: no handler of errors catches it
+    `-- ToolInterrupted       Ctrl-C in a tool that can say how far it has come
+
 A message says where (`place`), what was found (`value`) and what to do (`remedy`), and
 carries the three as attributes, so that nobody parses prose. An error that ends a run
 also has a `reason`, which stands in the `run_end` record.
@@ -162,3 +165,11 @@ class ToolError(MiniAgentError):
         super().__init__(message, **where)
         self.code = code
         self.details = details
+
+
+class ToolInterrupted(KeyboardInterrupt):
+    """The user has interrupted a tool call; `error` is its result, with what came so far."""
+
+    def __init__(self, message: str, details: str) -> None:
+        super().__init__(message)
+        self.error = ToolError("INTERRUPTED", message, details)

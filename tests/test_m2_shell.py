@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from mini_agent.errors import ToolError
+from mini_agent.errors import ToolError, ToolInterrupted
 from mini_agent.hostile import clean_output
 from mini_agent.tools.process import Capture, run_program
 from mini_agent.tools.shell import RunCommand, command_environment
@@ -192,7 +192,8 @@ class EndingTest(ToolCase):
             self.assertEqual(said.partition("\n")[2], output)
 
     def test_an_interrupt_ends_the_group_too(self) -> None:
-        """Ctrl-C passes through to the loop, and nothing is left running."""
+        """Ctrl-C passes through to the loop with what came so far, and nothing is left running.
+        The program hears of it as it would in a terminal, and can flush what it has written."""
         def interrupt(*_: object) -> None:
             raise KeyboardInterrupt
 
@@ -204,8 +205,15 @@ class EndingTest(ToolCase):
         file = self.root / "pid"
         self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, interrupt))
         threading.Thread(target=once_it_runs, daemon=True).start()
-        with self.assertRaises(KeyboardInterrupt):
-            self.shell("echo $$ > pid; sleep 90")
+        self.put("s.py", "import os, time\nprint('so far')\nwith open('pid', 'w') as file:\n"
+                         "    print(os.getpid(), file=file)\n"
+                         "try:\n    time.sleep(90)\nexcept KeyboardInterrupt:\n    pass\n")
+        with mock.patch("mini_agent.tools.process.GRACE", PATIENCE), \
+                self.assertRaises(ToolInterrupted) as caught:
+            self.shell(f"{sys.executable} s.py; true")
+        self.assertEqual(("INTERRUPTED", "interrupted by the user before it was finished",
+                          "so far"), (caught.exception.error.code, str(caught.exception.error),
+                                      caught.exception.error.details))
         self.assertTrue(gone(int(file.read_text(encoding="utf-8"))))
 
 

@@ -11,6 +11,7 @@ import time
 import unittest
 from pathlib import Path
 
+from mini_agent.trace import read_trace
 from tests.support import ROOT, FolderTest, command, is_gone, listening
 
 SLEEP = {"tool_calls": [{"name": "run_command", "arguments": {"command": "sleep 60"}}]}
@@ -59,6 +60,24 @@ class DemosTest(CtrlCTest):
                     records[-1]["event"], records[-1]["payload"]["reason"]))
                 self.assertEqual(["INTERRUPTED"], [record["message"]["error"]["code"] for record in
                                                    records if "error" in record.get("message", {})])
+
+    def test_what_a_command_has_said_so_far_is_its_result(self) -> None:
+        """The model and the record have it, marked as interrupted."""
+        path = self.folder / "trace.jsonl"
+        task = self.write_task(replies=[{"tool_calls": [
+            {"name": "run_command", "arguments": {"command": "python3 begin.py"}}] * 2}])
+        (self.folder / "begin.py").write_text("import time\nprint('so far', flush=True)\n"
+                                              "open('begun', 'w').write('begun')\n"
+                                              "time.sleep(60)\n", encoding="utf-8")
+        process = self.started("-m", "mini_agent", "run", str(task), "--workspace",
+                               str(self.folder), "--trace", str(path))
+        self.wait_for("begun", self.folder / "begun")
+        self.assertEqual((130, "mini-agent: interrupted\n"), self.ended(process))
+        said = "ERROR INTERRUPTED: interrupted by the user before it was finished"
+        results = [record["message"]["content"] for record in read_trace(path).records
+                   if record.get("message", {}).get("role") == "tool"]
+        self.assertTrue(results[0].startswith(f"{said}\nso far\n"), results)
+        self.assertEqual(said, results[1])
 
     def wait_for(self, text: str, path: Path) -> None:
         """Until this stands in the file."""

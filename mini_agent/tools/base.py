@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import Any, Protocol, runtime_checkable
 
 from ..data_uris import without_data
-from ..errors import ToolError, UsageError
+from ..errors import ToolError, ToolInterrupted, UsageError
 from ..hostile import clean_output, one_line
 from ..messages import Call, Message, tool_result
 from ..texts import Texts
@@ -130,7 +130,11 @@ class ToolBox:
             tool.together(self, batch, step, answer)
             return
         for call in batch:
-            answer(self.run(call))
+            try:
+                answer(self.run(call))
+            except ToolInterrupted as interrupt:
+                answer(self.failure(call, interrupt.error))
+                raise
 
     def result_of(self, call: Call, work: Callable[[], str]) -> Message:
         """The one result of a call: what `work` returns, or how it failed."""

@@ -29,12 +29,13 @@ KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only SIGTERM
 @dataclass(frozen=True)
 class ProgramResult:
     """How a program ended: its exit status (None: the time limit was over), head and tail of its
-    output, and how many characters between them were left out."""
+    output, how many characters between them were left out, and whether an interrupt ended it."""
 
     status: int | None
     head: str
     tail: str
     left_out: int
+    interrupted: bool = False
 
 
 class Capture:
@@ -72,12 +73,12 @@ class Capture:
         self._head += text[:room]
         self._tail = (self._tail + text[room:])[-self._half:]
 
-    def finished(self, status: int | None) -> ProgramResult:
+    def finished(self, status: int | None, interrupted: bool = False) -> ProgramResult:
         """The result, once nothing more comes."""
         self.add(b"", last=True)
         with self._lock:
             left_out = self._total - len(self._head) - len(self._tail)
-            return ProgramResult(status, self._head, self._tail, left_out)
+            return ProgramResult(status, self._head, self._tail, left_out, interrupted)
 
 
 def _drawn_last(line: str) -> str:
@@ -160,24 +161,32 @@ def run_program(command: str | Sequence[str], *, folder: Path, environment: Mapp
     """Run a list of words as a program, or a string in a shell. OSError if it cannot start.
 
     `timeout` is in seconds. Processes that the program leaves running are killed. An interrupt
-    ends it and is passed on. With `own_session` it is detached from the terminal; in a sub-agent,
-    whose whole session is killed in the end, it has only a process group of its own.
+    ends it; the result says so, and whoever called has to raise it again. With `own_session` it is
+    detached from the terminal; in a sub-agent, whose whole session is killed in the end, it has
+    only a process group of its own.
     """
     capture = Capture(limit, clean)
     child = Program(capture, own_session)
     reader = threading.Thread(target=child.run, args=(command, folder, environment), daemon=True)
-    status: int | None = None
+    try:
+        return capture.finished(_status(child, reader, timeout))
+    except KeyboardInterrupt:
+        return capture.finished(None, interrupted=True)
+
+
+def _status(child: Program, reader: threading.Thread, timeout: float) -> int | None:
+    """The exit status, or None after `timeout` seconds. In the end nothing of it is running."""
     try:
         reader.start()
-        status = child.wait(timeout)
+        return child.wait(timeout)
     except subprocess.TimeoutExpired:
         child.signal(signal.SIGTERM)
-    except BaseException:
-        child.signal(KILL)
+        return None
+    except KeyboardInterrupt:
+        child.signal(signal.SIGINT)  # as in a terminal: many say then how far they have come
         raise
     finally:
         _end(child, reader)
-    return capture.finished(status)
 
 
 def _end(child: Program, reader: threading.Thread) -> None:

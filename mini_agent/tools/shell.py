@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..data_uris import without_data
-from ..errors import ToolError
+from ..errors import ToolError, ToolInterrupted
 from ..hostile import clean_output, one_line
 from .output import HEADER_ROOM, LIMIT
 from .process import ProgramResult, run_program
@@ -125,6 +125,8 @@ class RunCommand:
             note = self.workspace.texts("output_cut", head=len(done.head), tail=len(done.tail),
                                         total=len(done.head) + len(done.tail) + done.left_out)
         output = output.removesuffix("\n")
+        if done.interrupted:
+            raise ToolInterrupted(self.workspace.texts("interrupted") + note, output)
         if done.status is None:
             raise ToolError("COMMAND_TIMEOUT", self.workspace.texts(
                 "COMMAND_TIMEOUT", seconds=f"{seconds:g}") + note, output)
