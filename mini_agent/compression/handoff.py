@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .attach import check_kinds
 from .fold import SUMMARY_TOKENS, Fold, fold_span
 from .scene import Scene
 from .spans import older
@@ -34,9 +33,6 @@ class FullSummary:
     max_tokens: int = SUMMARY_TOKENS
     attach: str = "notice tools skills files"
     refuse_unsupported: bool = False
-
-    def __post_init__(self) -> None:
-        check_kinds(self.attach)
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """All that is older than the tail; None without gain. Raises `StrategyError`."""
@@ -111,9 +107,6 @@ class ContextReset:
     max_tokens: int = SUMMARY_TOKENS
     attach: str = "card notice tools skills"
     refuse_unsupported: bool = False
-
-    def __post_init__(self) -> None:
-        check_kinds(self.attach)
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """All after the head; None without gain. Raises `StrategyError`."""

@@ -15,6 +15,7 @@ from typing import Any
 from ..errors import UsageError
 from ..texts import Texts
 from ..tools.schema import TEXT, array_of, one_of, schema_faults
+from .attach import check_kinds
 from .budget import FULL_WINDOW, MOST, tokens_at
 
 AMOUNTS = ("trigger", "target")  # of two kinds, which `tokens_at` knows
@@ -43,6 +44,8 @@ def with_setting(target: Any, key: str, value: Any, place: str,
     try:
         if key in AMOUNTS and value is not None:
             tokens_at(value, FULL_WINDOW)
+        elif key == "attach":
+            check_kinds(value)
         return dataclasses.replace(target, **{key: tuple(value) if many else value})
     except UsageError as error:
         raise UsageError(error.message, place=f"{place}.{key}", value=value,

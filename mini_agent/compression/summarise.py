@@ -13,7 +13,6 @@ from typing import ClassVar
 
 from ..extract import brief
 from ..forms import heading, own_lines
-from .attach import check_kinds
 from .fold import SUMMARY_TOKENS, Fold, fold_first, fold_span
 from .scene import Scene
 from .sections import bound, merge, parse, render
@@ -36,9 +35,6 @@ class RollingSummary:
     max_tokens: int = SUMMARY_TOKENS
     attach: str = ""
     refuse_unsupported: bool = False
-
-    def __post_init__(self) -> None:
-        check_kinds(self.attach)
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """The first run that gains; None if none does. Raises `StrategyError`."""
@@ -64,9 +60,6 @@ class SegmentedSummary:
     max_tokens: int = SUMMARY_TOKENS
     attach: str = ""
     refuse_unsupported: bool = False
-
-    def __post_init__(self) -> None:
-        check_kinds(self.attach)
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """The first run that gains; None if none does. Raises `StrategyError`."""
@@ -115,9 +108,6 @@ class StageSummary:
     max_tokens: int = 4_000
     attach: str = "card"
     refuse_unsupported: bool = False
-
-    def __post_init__(self) -> None:
-        check_kinds(self.attach)
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """The first stage that gains; None if none does. Raises `StrategyError`."""
