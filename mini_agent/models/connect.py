@@ -10,7 +10,7 @@ ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY, MINI_AGENT_MODEL. Whatever is missing or 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from ..errors import UsageError
@@ -18,32 +18,13 @@ from ..texts import Texts
 from .anthropic import Messages
 from .endpoint import Endpoint, check_key, check_url
 from .http import Http, OnRetry, RequestLimits, silent
-from .live import LiveModel, OnSummary, OnText, RequestOptions, Wire
+from .live import LiveModel, OnSummary, OnText, Wire
+from .live import Options as Options  # whoever connects has it from here
 from .openai import ChatCompletions
 
 PROVIDERS = {  # name: default base URL, endings of a URL that are not part of the base
     "openai": ("https://api.openai.com/v1", ("/chat/completions",)),
     "anthropic": ("https://api.anthropic.com", ("/messages", "/v1"))}
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a user may choose; "" and None leave it to the environment or the default.
-
-    `window` in tokens bounds the answer, `timeout` in seconds each silence of the endpoint.
-    `extra` is added to the body of every request.
-    """
-
-    provider: str = ""
-    base_url: str = ""
-    model: str = ""
-    api_key: str = field(default="", repr=False)
-    window: int | None = None
-    max_tokens: int | None = None
-    timeout: float | None = None
-    stream: bool = True
-    keep_reasoning: bool = True
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 def connect(options: Options, environ: Mapping[str, str], *, texts: Texts = Texts(),
@@ -57,10 +38,8 @@ def connect(options: Options, environ: Mapping[str, str], *, texts: Texts = Text
     limits = RequestLimits()
     if options.timeout is not None:
         limits = replace(limits, read=options.timeout)
-    request = RequestOptions(options.max_tokens, options.window, options.stream,
-                             options.keep_reasoning, options.extra)
-    return LiveModel(Http(endpoint, limits, on_retry=on_retry, **time), wire, request, texts,
-                     on_text, on_summary, asdict(options))
+    return LiveModel(Http(endpoint, limits, on_retry=on_retry, **time), wire, options, texts,
+                     on_text, on_summary)
 
 
 def find_endpoint(options: Options, environ: Mapping[str, str]) -> tuple[Endpoint, Wire]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from typing import Any, Protocol, TypeVar
 
@@ -81,14 +81,21 @@ class Wire(Protocol):
 
 
 @dataclass(frozen=True)
-class RequestOptions:
-    """How to ask. `extra` is added to the body of every request (temperature, thinking).
+class Options:
+    """What a user may choose; "" and None leave it to the environment or the default.
 
-    `max_tokens` bounds the answer; None leaves it to `base.longest_answer` of the `window`.
+    `window` in tokens bounds the answer (`base.longest_answer`) where `max_tokens` does not,
+    `timeout` in seconds each silence of the endpoint. `extra` is added to the body of every
+    request (temperature, thinking).
     """
 
-    max_tokens: int | None = None
+    provider: str = ""
+    base_url: str = ""
+    model: str = ""
+    api_key: str = field(default="", repr=False)
     window: int | None = None
+    max_tokens: int | None = None
+    timeout: float | None = None
     stream: bool = True
     keep_reasoning: bool = True
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -98,16 +105,13 @@ class LiveModel:
     """Implements `Model`. `on_text` is called with the text of an answer as it comes.
 
     After a retry the text begins anew; `Http.on_retry` is called before that. `on_summary` is
-    called with the tokens that the endpoint counted for a summary. `recipe` are the options
-    with which `connect` makes such a model again, in another process.
+    called with the tokens that the endpoint counted for a summary.
     """
 
-    def __init__(self, http: Http, wire: Wire, options: RequestOptions = RequestOptions(),
-                 texts: Texts = Texts(), on_text: OnText | None = None,
-                 on_summary: OnSummary | None = None,
-                 recipe: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, http: Http, wire: Wire, options: Options, texts: Texts,
+                 on_text: OnText | None, on_summary: OnSummary | None) -> None:
         self.http, self.wire, self.options, self.on_text = http, wire, options, on_text
-        self._texts, self._on_summary, self._recipe = texts, on_summary, recipe or {}
+        self._texts, self._on_summary = texts, on_summary
         self._window = options.window  # or what a refusal has said it is
 
     def complete(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Reply:
@@ -116,7 +120,7 @@ class LiveModel:
 
     def for_child(self, _: str) -> dict[str, Any]:
         """The model of a sub-agent: the same endpoint, with the key if one was given."""
-        return {"live": dict(self._recipe)}
+        return {"live": asdict(self.options)}
 
     def summarize(self, messages: Sequence[Message], form: str) -> str:
         """A summary; if it was cut off, it says so. `ModelError` if the answer is none."""
