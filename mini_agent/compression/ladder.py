@@ -22,7 +22,7 @@ from .overflow import protection
 from .policies import ALWAYS, Policy, Rung
 from .resources import Resources
 from .scene import Scene, Strategy
-from .share import UserShare
+from .shrink import UserShare
 from .skips import BREAKER
 from .state import WindowState
 from .summariser import Summariser

@@ -1,11 +1,12 @@
-"""Milestone 3: single results made smaller in place.
+"""Milestone 3: single messages made smaller in place.
 
-A strategy of this module is a choice of *which* results and *how* they are
+A strategy of this module is a choice of *which* messages and *how* they are
 rendered; pairing is never touched, since each message keeps its place, its role
 and its call id. `tool_result_aging` is the published one: any long result, the
 newest included, keeps its head, its tail and a header that says what it was. Its
 neighbour `tool_result_clipping` goes by lines, and can keep those that say what is wrong.
-What is left out: placeholders (`clear.py`) and files (`offload.py`).
+`user_share` is for users' words. What is left out: placeholders (`clear.py`) and files
+(`offload.py`).
 """
 
 from __future__ import annotations
@@ -132,6 +133,28 @@ def _with_gaps(rows: dict[int, str], texts: Texts) -> str:
     return "\n".join(out)
 
 
+@dataclass(frozen=True)
+class UserShare:
+    """The users' messages that are beyond their share of the window become handles.
+
+    Which these are is up to `laws.protected_users`. It is the last rung under every ladder,
+    even where a policy freezes what has been sent: in a smaller window users' words may fill
+    less.
+    """
+
+    name: ClassVar[str] = "user_share"
+    asks_model: ClassVar[bool] = False
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """One change for all of them that get cheaper, None if there is none."""
+        beyond = (at for at, entry in enumerate(view.entries[:scene.protection.tail])
+                  if entry.how == "verbatim" and entry.message["role"] == "user"
+                  and not entry.covers(scene.protection.verbatim))
+        return shorten(self.name, view, scene, beyond, lambda entry: scene.texts(
+            "user_handle", index=entry.stands_for[0], chars=len(entry.message["content"]),
+            way_back=scene.way_back(entry.stands_for[0])))
+
+
 def error_code(message: Message, texts: Texts) -> str:
     """The code of a failed result as it stands in a header, "" where it did not fail."""
     return texts("with_code", code=message["error"]["code"]) if message.get("error") else ""
@@ -163,7 +186,7 @@ def whole_results(view: View, scene: Scene, stop: int | None = None) -> Iterator
 
 def shorten(name: str, view: View, scene: Scene, which: Iterable[int],
             render: Render) -> Change | None:
-    """A change that renders these results anew, each only if it gets strictly cheaper."""
+    """A change that renders these entries anew, each only if it gets strictly cheaper."""
     inserts = []
     for at in which:
         old = view[at]

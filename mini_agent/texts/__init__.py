@@ -69,7 +69,7 @@ TEXTS: dict[str, tuple[str, str]] = {
                         "声明一个工作阶段已完成,并给出名称"),
     "arg_stage": ("What the stage was about, in a few words", "该阶段的内容,几个词即可"),
     "stage_ended": ("the stage ends here: {name}", "阶段到此结束: {name}"),
-    # share.py
+    # shrink.py: users' words
     "user_handle": ("[user message #{index} of {chars:character}, beyond the share of the window "
                     "that users' words may take; {way_back}]",
                     "[用户消息 #{index},共 {chars} 字符,超出用户原文可占的窗口份额;{way_back}]"),
