@@ -2,19 +2,23 @@
 
 It is written for a successor who knows nothing: in nine parts, as a note, as a form,
 in five sections, or for a fresh window. They differ in form, in what is put back
-beside it, and in how much of the end stays whole. What this module leaves out:
-summaries of a part of the view (`summarise.py`), and those without a model
-(`collapse.py`).
+beside it, and in how much of the end stays whole. The last two are for a session without
+a model: code takes out of the history what it can. What this module leaves out:
+summaries of a part of the view (`summarise.py`), and any choice by value (`digest.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from .. import extract
+from .card import card_lines
 from .fold import SUMMARY_TOKENS, Fold, fold_span
 from .scene import Scene
 from .spans import older
+from .summary_text import SummaryText
 from .view import Change, View
 
 
@@ -113,3 +117,38 @@ class ContextReset:
         how = Fold(self.name, "form", "reset_header", self.max_tokens, self.attach,
                    refuse_unsupported=self.refuse_unsupported)
         return fold_span(how, view, scene, older(view, scene))
+
+
+@dataclass(frozen=True)
+class HardCollapse:
+    """The protected parts, an extracted digest, the tail."""
+
+    name: ClassVar[str] = "hard_collapse"
+    asks_model: ClassVar[bool] = False
+    keep_last: int = 0
+    max_tokens: int = 10_000
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """All that is older than the tail; None without gain."""
+        def write(covered: Sequence[int]) -> SummaryText:
+            originals = [scene.history[index] for index in covered]
+            return SummaryText.of(extract.summary("digest", originals, scene.texts))
+        return fold_span(Fold(self.name, "digest", "collapse_header", self.max_tokens,
+                              by_code=True), view, scene, older(view, scene, self.keep_last), write)
+
+
+@dataclass(frozen=True)
+class StateCard:
+    """The state card alone stands for all that is older than the tail."""
+
+    name: ClassVar[str] = "state_card"
+    asks_model: ClassVar[bool] = False
+    keep_last: int = 0
+    max_tokens: int = 10_000
+
+    def __call__(self, view: View, scene: Scene) -> Change | None:
+        """All that is older than the tail; None without gain."""
+        def write(covered: Sequence[int]) -> SummaryText:
+            return SummaryText.of("\n".join(card_lines(scene)))
+        return fold_span(Fold(self.name, "rolling", "card_header", self.max_tokens, by_code=True),
+                         view, scene, older(view, scene, self.keep_last), write)

@@ -22,10 +22,10 @@ from .admission import Admission
 from .budget import FULL_WINDOW, Budget, make_budget, tokens_at
 from .catalogue import POLICIES
 from .clear import ToolResultClearing
-from .collapse import HardCollapse, StateCard
 from .digest import CoverageDigest
 from .drop import Recall, SlidingWindow
-from .handoff import ContextReset, FullSummary, HandoffFive, HandoffForm, HandoffNote
+from .handoff import (
+    ContextReset, FullSummary, HandoffFive, HandoffForm, HandoffNote, HardCollapse, StateCard)
 from .inputs import InputBudget
 from .offload import ResultOffload
 from .scene import Strategy

@@ -144,7 +144,7 @@ SUMMARIES: dict[str, tuple[str, str]] = {
         "[fresh start] A predecessor has worked on this task and left this handoff in place of "
         "{count:message}. Go on from here; the whole is in the run log",
         "[重新开始] 前一位 agent 已在做这项任务,留下这份交接以代替 {count} 条消息。请由此继续,完整内容见运行日志"),
-    # compression/collapse.py
+    # compression/handoff.py, without a model
     "collapse_header": (
         "[hard collapse] {count:older message} taken out without a summary; what follows is "
         "quoted from them, the whole is in the run log",
