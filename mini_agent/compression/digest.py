@@ -1,7 +1,7 @@
 """Milestone 3: one message of lines copied word for word, in place of all that is old.
 
 `coverage_digest` makes its digest anew from the originals each time it is asked: a
-header, the pins, a card for the reader (`digest_card.py`), then lines chosen by
+header, the pins, a card for the reader (`card.py`), then lines chosen by
 `coverage.py`, in their old order under handles that `read_result` follows. No model is
 asked, so nothing can be invented. What is left out: the newest messages, which stay as
 they are, and the users' words, which stay as far as the policy says.
@@ -16,8 +16,8 @@ from typing import ClassVar
 
 from ..messages import groups, text_of, user
 from ..tokens import PER_MESSAGE, Estimator, weight_by_lines
+from .card import digest_card
 from .coverage import candidates, ranked_lines
-from .digest_card import card
 from .index import HistoryIndex, HistoryLine
 from .scene import Scene
 from .spans import covered_by
@@ -84,7 +84,7 @@ class CoverageDigest:
         header = scene.texts("digest_header", count=len(covered), first=covered[0],
                              last=covered[-1], way_back=scene.texts(f"way_back_any_{way_back}"))
         top = scene.pins.carry("\n".join([header, *_words(scene, covered)]), covered)
-        return "\n".join([top, *card(scene, covered, limit // CARD)]) if self.card else top
+        return "\n".join([top, *digest_card(scene, covered, limit // CARD)]) if self.card else top
 
 
 def _words(scene: Scene, covered: Sequence[int]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The texts of what digest.py, digest_card.py and admission.py put into a window."""
+"""The texts of what digest.py, card.py and admission.py put into a window."""
 
 from __future__ import annotations
 
