@@ -1,4 +1,4 @@
-"""Milestone 2: files that are there whole or not at all.
+"""Milestone 2: files that are there whole or not at all, and written by one process.
 
 A write can fail half-way (a full disk, an interrupt), so it goes to a new file beside the
 old one, which then takes its place in one step; until then the old one is untouched. Only
@@ -18,6 +18,11 @@ from io import BytesIO
 from pathlib import Path
 
 from .errors import MiniAgentError, UsageError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 DEEPEST = 100      # folders in one another that are looked into
 LARGEST = 1 << 30  # bytes of a file that is read whole; a larger one, or one without end, is not
@@ -167,6 +172,21 @@ def refuse_link(path: Path) -> None:
     """Raise `OSError` if the path is a symbolic link."""
     if path.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+
+
+def lock(descriptor: int) -> bool:
+    """Take the file of an open descriptor for this process. False if another one has it.
+
+    Only a regular file is taken: a device may be written by many. The lock is the system's
+    and ends with the process, however that ends. Where there is none (Windows) all is taken.
+    """
+    if fcntl is None or not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def replace_file(name: str, data: bytes, *, mode: int | None = None, new: int = 0o666,

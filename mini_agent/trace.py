@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from .columns import number_of
-from .disk import check_new, make_folder, read_file
+from .disk import check_new, lock, make_folder, read_file
 from .errors import TraceError, UsageError
 from .hostile import clean
-from .locks import lock
 from .messages import Message, clean_json
 from .strict_json import loads
 

@@ -528,7 +528,7 @@ class HouseTest(unittest.TestCase):
     def test_imports_only_point_down_the_floors(self) -> None:
         """No room imports from a floor above its own; M1 is readable without M3."""
         rooms = (("columns", "counts", "data_uris", "disk", "drawing", "errorlines", "errors",
-                  "finder", "forms", "hostile", "interrupts", "json_length", "locks", "messages",
+                  "finder", "forms", "hostile", "interrupts", "json_length", "messages",
                   "strict_json", "texts", "tokens", "words"),
                  ("actions", "extract", "json_files", "lint", "models", "prompts", "tools",
                   "trace"),
