@@ -351,7 +351,8 @@ class Killed(FolderTest):
 
     def ended_well(self, trace: Path) -> None:
         records = read_trace(trace).records
-        self.assertEqual("INTERRUPTED", records[-2]["message"]["error"]["code"])
+        *_, result = (record["message"] for record in records if "message" in record)
+        self.assertEqual("INTERRUPTED", result["error"]["code"])
         self.assertEqual("interrupted", records[-1]["payload"]["reason"])
 
     def test_a_kill_or_a_closed_terminal_ends_the_command_too(self) -> None:
