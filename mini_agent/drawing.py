@@ -106,7 +106,8 @@ def _legend(curves: Sequence[Curve], marks: Sequence[Mark], style: Glyphs) -> st
     parts = [f"{style.curves[min(number, 1)]} {curve.name}" for number, curve in enumerate(curves)]
     parts.append(f"{style.line} threshold")
     parts += [f"{style.marks[number % 2]} {mark.name}" for number, mark in enumerate(marks)]
-    return " " * 9 + "  ".join(parts) + "  (tokens a step, log scale)"
+    margin = " " * 9
+    return f"{margin}{'  '.join(parts)}\n{margin}tokens a step, log scale"
 
 
 def bars(values: Sequence[int], top: int, encoding: str | None) -> list[str]:

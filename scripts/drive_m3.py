@@ -69,7 +69,9 @@ def steps_of(table_rows: list[Row], strategy: str) -> list[int]:
 
 
 def closing(outcome: Outcome, governed: list[Row], baseline: list[Row], end: dict[str, Any]) -> str:
-    """The numbers that matter, in two lines."""
+    """The numbers that matter, in two lines; one where the first request did not fit."""
+    if not governed[0].sent:
+        return f"{outcome.reason}: nothing was sent"
     last = [row for row in governed if row.sent][-1]
     plain = baseline[last.step]
     saved = 100 * (1 - last.sent / plain.sent)

@@ -97,6 +97,8 @@ def results(wanted: list[str]) -> Iterator[Result]:
     """The results, as they come in. One more at a time than there are processors, since
     some tests mostly wait."""
     suites = [(name, unittest.defaultTestLoader.loadTestsFromName(name)) for name in wanted]
+    print(f"{sum(suite.countTestCases() for _, suite in suites)} tests, {len(suites)} modules, "
+          "the longest first:", flush=True)
     running: dict[int, tuple[str, int]] = {}
     gc.freeze()  # keeps the collector from touching the memory that all processes share
     try:
@@ -130,7 +132,7 @@ def main() -> int:
     ran = skipped = wrong = 0
     for result in results(wanted):
         ran, skipped, wrong = ran + result.ran, skipped + result.skipped, wrong + result.wrong
-        print(f"{result.module:<38}{result.ran:>5} tests {result.seconds:>7.1f} s"
+        print(f"{result.module:<34}{result.ran:>4} tests{result.seconds:>7.1f} s"
               f"{result.cpu:>7.1f} s CPU"
               + (f", {result.skipped} skipped" if result.skipped else "")
               + (f", {result.wrong} FAILED" if result.wrong else ""), flush=True)

@@ -32,9 +32,11 @@ PAUSE = 0.3  # seconds between two looks at the file
 
 @dataclass(frozen=True)
 class Result:
-    """The figures of one run; sizes in tokens, compressions as `strategy at step`."""
+    """The figures of one run; sizes in tokens, compressions as `strategy at step`; `detail` says
+    what went wrong."""
 
     reason: str
+    detail: str
     compressions: tuple[str, ...]
     peak: int
     final: int
@@ -49,7 +51,7 @@ def run_once(path: Path) -> Result:
     table = rows(records)
     compressions = tuple(f"{change.strategy} at step {change.step}"
                          for change in all_compressions(table))
-    return Result(outcome.reason, compressions, peak(table),
+    return Result(outcome.reason, outcome.detail, compressions, peak(table),
                   records[-1]["payload"].get("final_tokens", 0))
 
 
@@ -57,9 +59,10 @@ def report(result: Result, last: Result | None) -> str:
     """One run in a few lines, against the last one if there was one."""
     head = (f"{result.reason}: {number_of(len(result.compressions), 'compression')}, "
             f"peak {result.peak} tokens, {result.final} at the end")
+    wrong = [f"  {result.detail}"] * bool(result.detail)
     if last is None:
-        return "\n".join([head, *(f"    {made}" for made in result.compressions)])
-    lines = [head] if result != last else [f"{head} (as before)"]
+        return "\n".join([head, *wrong, *(f"    {made}" for made in result.compressions)])
+    lines = [head, *wrong] if result != last else [f"{head} (as before)"]
     lines += [f"  + {made}" for made in result.compressions if made not in last.compressions]
     lines += [f"  - {made}" for made in last.compressions if made not in result.compressions]
     for name, now, before in (("peak", result.peak, last.peak), ("end", result.final, last.final)):

@@ -154,7 +154,7 @@ class DriverTest(FolderTest):
             "final_answer: aging in 8 steps, a summary in 1; peak 1193 tokens against 17991\n"
             "at step 13 1193 tokens against 17991: 93.37 % below the baseline; at the end 16 "
             "messages, 1244 tokens\n"))
-        self.assertLessEqual(max(map(len, done.stdout.splitlines()[:15])), 80)
+        self.assertLessEqual(max(map(len, done.stdout.splitlines()[:-2])), 80)
         reference = ROOT / "traces" / "reference" / "m3-trace.jsonl"
         self.assertEqual(reference.read_bytes(), (self.folder / "m3-trace.jsonl").read_bytes())
         self.assertEqual(71, len(read_trace(self.folder / "m3-baseline.jsonl").records))
@@ -171,6 +171,14 @@ class DriverTest(FolderTest):
         self.assertIn("第 13 步有 939 个 token,超出上限 900,且无法移动: 摘要 586", done.stderr)
         last = read_trace(self.folder / "m3-trace.jsonl").records[-1]
         self.assertEqual("overflow", last["payload"]["reason"])
+
+    def test_a_first_request_that_does_not_fit_is_one_clear_line(self) -> None:
+        """Threshold 134: nothing is sent, which is said; the baseline is drawn all the same."""
+        task = self.write_task(**m3_task(threshold=134))
+        done = scripted("drive_m3", "--task", task, "--traces", self.folder)
+        self.assertEqual((1, 1), (done.returncode, done.stderr.count("\n")))
+        self.assertTrue(done.stdout.endswith("\noverflow: nothing was sent\n"))
+        self.assertIn("第 0 步有 135 个 token,超出上限 134", done.stderr)
 
     def test_where_utf8_cannot_be_shown_the_chart_is_plain_ascii(self) -> None:
         """An ASCII terminal gets * o - v S and no escape codes."""
@@ -202,7 +210,8 @@ class WatchTest(FolderTest):
         from watch_m3 import watch
         task = self.write_task(**m3_task())
         text = task.read_text(encoding="utf-8")
-        saves = iter([text[:900], text.replace('"threshold": 1200', '"threshold": 1300')])
+        saves = iter([text[:900], text.replace('"threshold": 1200', '"threshold": 1300'),
+                      text.replace('"threshold": 1200', '"threshold": 134')])
 
         def sleep(seconds: float) -> None:
             following = next(saves, None)
@@ -213,7 +222,8 @@ class WatchTest(FolderTest):
         said: list[str] = []
         with self.assertRaises(KeyboardInterrupt):
             watch(task, sleep, said.append)
-        self.assertEqual(3, len(said))
+        self.assertEqual(4, len(said))
+        self.assertRegex(said[3], r"\Aoverflow: 0 compressions, .*\n  窗口: 第 0 步有 135 个 token,")
         self.assertIn("final_answer: 9 compressions, peak 1193 tokens, 1244 at the end", said[0])
         self.assertRegex(said[1], r"^not run: .*task\.json:\d+:\d+: broken JSON in .*; ")
         self.assertNotIn("\n", said[1])

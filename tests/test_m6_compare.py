@@ -502,6 +502,10 @@ class BadInputTest(unittest.TestCase):
         _, _, err = mini_agent("compare", self.folder, "--policy", "none")
         self.assertEqual(["notes.md", "own_1.jsonl and 2 more"],
                          [Path(line.split(": ")[2]).name for line in err.splitlines()])
+        (self.folder / "own_4.jsonl").write_text('{"kind": "start"}\n')
+        _, _, err = mini_agent("compare", self.folder, "--policy", "none")
+        self.assertEqual([False, False, True], ["; known are" in line for line in err.splitlines()])
+        self.assertEqual(1, err.count("gemini-cli"))
         for path in self.folder.glob("*.jsonl"):
             path.unlink()
         status, out, err = mini_agent("compare", self.folder)

@@ -144,12 +144,13 @@ class ScriptsTest(CtrlCTest):
 
     def test_each_ends_with_one_line(self) -> None:
         """`make test` between two modules, and a script at any line of its own."""
-        for words in (("scripts/run_tests.py", "tests.test_m3_aging", "tests.test_m3_laws"),
-                      ("-c", "import sys; sys.path.insert(0, 'scripts'); import ctrl_c, time\n"
-                             "print('loaded', flush=True); time.sleep(60)")):
+        for lines, *words in (
+                (2, "scripts/run_tests.py", "tests.test_m3_aging", "tests.test_m3_laws"),
+                (1, "-c", "import sys; sys.path.insert(0, 'scripts'); import ctrl_c, time\n"
+                          "print('loaded', flush=True); time.sleep(60)")):
             with self.subTest(words):
                 process = self.started(*words)
-                self.assertTrue(process.stdout.readline())
+                self.assertTrue(all(process.stdout.readline() for _ in range(lines)))
                 status, said = self.ended(process)
                 self.assertIn(status, (130, -signal.SIGINT))
                 self.assertEqual("mini-agent: interrupted\n", said)

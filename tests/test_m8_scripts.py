@@ -57,6 +57,7 @@ class ScriptsTest(unittest.TestCase):
         there = unittest.defaultTestLoader.loadTestsFromName("tests.test_m3_aging")
         done = command("scripts/run_tests.py", "tests.test_m3_aging")
         self.assertEqual(0, done.returncode)
+        self.assertTrue(done.stdout.startswith(f"{there.countTestCases()} tests, 1 modules, "))
         self.assertTrue(done.stdout.endswith(
             f"{there.countTestCases()} passed, 0 failed, 0 skipped\n"), done.stdout)
         done = command("scripts/run_tests.py", "tests.test_m3_aging", "tests.test_no_such")

@@ -184,19 +184,22 @@ def _bounds(options: argparse.Namespace) -> Bounds:
 
 
 def _tell_faults(results: Sequence[Result | UnreadFile], err: TextIO) -> bool:
-    """Say which files could not be read, those of a folder once for each reason; True if one of
-    them was asked for by name."""
-    left_out: dict[str, list[str]] = {}
+    """Say which files could not be read, those of a folder once for each reason, and what to
+    give instead once for all that it holds for; True if one was asked for by name."""
+    left_out: dict[str, dict[str, list[str]]] = {}  # remedy: reason: places
     unread = [result for result in results if "error" in result]
     for result in unread:
         place, _, reason = result["error"].partition(": ")
         if result["asked"]:
             write_rows([f"mini-agent: {result['error']}"], err)
         else:
-            left_out.setdefault(reason, []).append(place)
-    for reason, places in left_out.items():
-        more = f" and {len(places) - 1} more" * (len(places) > 1)
-        write_rows([f"mini-agent: left out: {places[0]}{more}: {reason}"], err)
+            reason, _, remedy = reason.partition("; ")
+            left_out.setdefault(remedy, {}).setdefault(reason, []).append(place)
+    for remedy, reasons in left_out.items():
+        said = [f"mini-agent: left out: {places[0]}"
+                + f" and {len(places) - 1} more" * (len(places) > 1) + f": {reason}"
+                for reason, places in reasons.items()]
+        write_rows([*said[:-1], f"{said[-1]}; {remedy}" if remedy else said[-1]], err)
     return any(result["asked"] for result in unread)
 
 

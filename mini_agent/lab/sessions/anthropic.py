@@ -16,11 +16,11 @@ from typing import Any
 
 from .base import LogSession
 from .blocks import add_assistant, add_user, is_result
-from .chat import message_lists, messages_in
 from .claude_code import add_records
 from .document import Document
 from .fields import dict_of, dicts_of, flat, int_of, string_of
 from .join import finish
+from .lists import message_lists, messages_in
 from .log import Log
 
 _OWN = ("tool_use", "tool_result", "thinking", "redacted_thinking")
@@ -72,7 +72,8 @@ def _request(value: Any) -> dict[str, Any]:
     request = dict_of(dict_of(value).get("request"))
     body = dict_of(request.get("body")) or request
     response = dict_of(dict_of(value).get("response"))
-    return body if response and "choices" not in response and dicts_of(
+    answer = dict_of(response.get("body")) or response
+    return body if response and "choices" not in answer and dicts_of(
         body.get("messages")) else {}
 
 

@@ -11,32 +11,18 @@ compressed like any other.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .document import Document
 from .fields import (
     arguments_of, between_all, dict_of, dicts_of, flat, is_injected, list_of, string_of)
+from .lists import role_of
 from .log import Log, RawCall, exit_error, failed
 
-ROLES = ("system", "developer", "user", "assistant", "tool", "function", "exit")
-_PLAIN_ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "chatgpt": "assistant",
-                "function_call": "assistant", "observation": "tool"}
-_LISTS = ("messages", "traj", "conversations", "conversation")
-_NAMES = ("instance_id", "session_id", "sessionId", "conversation_id", "task_id", "id")
 _PARTS = ("tool_call", "tool_use", "toolCall")
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
 _XML = re.compile(r"<function=([^>\n]*)>(.*?)(?:</function>|\Z)", re.S)
 _FENCE = re.compile(r"```(?:mswea_bash_command|bash|sh)[ \t]*\n(.*?)\n?```", re.S)
 _RETURNCODE = re.compile(r"<returncode>(-?\d{1,6})</returncode>")
-
-
-class MessageList(NamedTuple):
-    """One session of a document; `name` is "" for the only one."""
-
-    name: str
-    messages: list[dict[str, Any]]
-    system: Any = None  # where it stands beside the messages
 
 
 class TextCall(NamedTuple):
@@ -45,47 +31,6 @@ class TextCall(NamedTuple):
     said: str
     call: RawCall
     body: str
-
-
-def message_lists(document: Document) -> Iterator[MessageList]:
-    """The sessions of a document: lists of messages, and loose messages as one."""
-    loose: list[dict[str, Any]] = []
-    found: list[MessageList] = []
-    for number, value in document.records():
-        messages = messages_in(value)
-        if messages:
-            names = (string_of(dict_of(value).get(key)) for key in _NAMES)
-            found.append(MessageList(next(filter(None, names), str(number)), messages,
-                                     dict_of(value).get("system")))
-        elif is_message(value):
-            loose.append(value)
-        else:
-            document.skip(number, "no message and no list of messages")
-    found = [MessageList("", loose)] * bool(loose) + found
-    return iter([found[0]._replace(name="")] if len(found) == 1 else found)
-
-
-def is_message(value: Any) -> bool:
-    """Whether a value is a message of the chat form."""
-    if not isinstance(value, dict):
-        return False
-    if value.get("role") in ROLES:
-        return any(key in value for key in ("content", "tool_calls", "function_call"))
-    return value.get("from") in (*_PLAIN_ROLES, *ROLES) and "value" in value
-
-
-def messages_in(value: Any) -> list[dict[str, Any]]:
-    """The messages that a value is or holds, [] if it is something else."""
-    if isinstance(value, dict):
-        value = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), [])
-    items = dicts_of(value)
-    return items if items and any(is_message(item) for item in items[:3]) else []
-
-
-def role_of(message: dict[str, Any]) -> str:
-    """The role of a message; names of older forms become those of today."""
-    role = string_of(message.get("role") or message.get("from"))
-    return _PLAIN_ROLES.get(role, role)
 
 
 def calls_in(message: dict[str, Any]) -> list[RawCall]:

@@ -11,10 +11,11 @@
 from __future__ import annotations
 
 from .base import LogSession
-from .chat import Chat, message_lists, messages_in, texts_of
+from .chat import Chat, texts_of
 from .document import Document
 from .fields import dict_of, string_of
 from .join import finish
+from .lists import message_lists, messages_in
 from .log import Log
 
 

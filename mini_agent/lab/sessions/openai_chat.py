@@ -1,7 +1,8 @@
 """Milestone 6, reader: lists of OpenAI chat messages, the usual form of datasets.
 
 `[{role, content, tool_calls}]`, alone, under `messages`, `traj` or `conversations`, one
-session per file, item or line; or one message per line. Real files differ in this:
+session per file, item or line; or one message per line; or recorded requests, `{messages}` or
+`{request, response}` (`lists.py`). Real files differ in this:
 - content parts beside `tool_calls` that repeat the calls; roles `developer`, `function`;
 - parallel calls in assistant messages of their own, then all results;
 - SWE-smith: calls as `<function=...>` in the text, results as user messages;
@@ -17,10 +18,11 @@ from __future__ import annotations
 from typing import Any
 
 from .base import LogSession
-from .chat import Chat, MessageList, is_message, message_lists, messages_in
+from .chat import Chat
 from .document import Document
 from .fields import dict_of, dicts_of, flat
 from .join import finish
+from .lists import MessageList, is_message, message_lists, messages_in
 from .log import Log
 
 _LANGCHAIN = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system",

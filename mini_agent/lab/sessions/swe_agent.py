@@ -13,10 +13,11 @@ from __future__ import annotations
 from typing import Any
 
 from .base import LogSession
-from .chat import calls_in, role_of
+from .chat import calls_in
 from .document import Document
 from .fields import dict_of, dicts_of, flat, list_of, string_of
 from .join import finish
+from .lists import role_of
 from .log import Log, RawCall
 
 

@@ -1,0 +1,117 @@
+"""Milestone 6: the lists of chat messages that a document holds, each a session.
+
+A list stands alone, in an object beside other things, or in a recorded request. A program that
+records its requests writes the whole list anew for each of them, longer every time; all of
+these are one session, to which the answer of the last one belongs. What is left out: what a
+message means (`chat.py`, `anthropic.py`), and lists that no earlier one begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .document import Document
+from .fields import dict_of, dicts_of, dumped, string_of
+
+ROLES = ("system", "developer", "user", "assistant", "tool", "function", "exit")
+_PLAIN_ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "chatgpt": "assistant",
+                "function_call": "assistant", "observation": "tool"}
+_LISTS = ("messages", "traj", "conversations", "conversation")
+_NAMES = ("instance_id", "session_id", "sessionId", "conversation_id", "task_id", "id")
+
+
+class MessageList(NamedTuple):
+    """One session of a document; `name` is "" for the only one."""
+
+    name: str
+    messages: list[dict[str, Any]]
+    system: Any = None  # where it stands beside the messages
+
+
+class _Request(NamedTuple):
+    """A list, and the message that answered it, [] where it is no recorded request."""
+
+    listed: MessageList
+    answer: list[dict[str, Any]]
+
+    def goes_on_from(self, before: _Request) -> bool:
+        earlier = before.listed.messages
+        return self.listed.messages[:len(earlier)] == earlier
+
+    def whole(self) -> MessageList:
+        """The list with the answer, unless it ends in one."""
+        messages = self.listed.messages
+        answered = role_of(messages[-1]) == "assistant"
+        return self.listed._replace(messages=messages if answered else messages + self.answer)
+
+
+def message_lists(document: Document) -> Iterator[MessageList]:
+    """The sessions of a document: its lists, and loose messages as one."""
+    loose: list[dict[str, Any]] = []
+    found: list[_Request] = []
+    begun: dict[str, list[int]] = {}  # where in `found` the lists with the same opening are
+    for number, value in document.records():
+        if messages_in(value):
+            asked = _asked(value, number)
+            alike = begun.setdefault(_opening(asked.listed.messages), [])
+            at = next((at for at in alike if asked.goes_on_from(found[at])), None)
+            if at is None:
+                alike.append(len(found))
+                found.append(asked)
+            else:
+                name = found[at].listed.name
+                found[at] = asked._replace(listed=asked.listed._replace(name=name))
+        elif is_message(value):
+            loose.append(value)
+        else:
+            document.skip(number, "no message and no list of messages")
+    lists = [MessageList("", loose)] * bool(loose) + [asked.whole() for asked in found]
+    return iter([lists[0]._replace(name="")] if len(lists) == 1 else lists)
+
+
+def is_message(value: Any) -> bool:
+    """Whether a value is a message of the chat form."""
+    if not isinstance(value, dict):
+        return False
+    if role_of({"role": value.get("role")}) in ROLES:
+        return any(key in value for key in ("content", "tool_calls", "function_call"))
+    return role_of({"from": value.get("from")}) in ROLES and "value" in value
+
+
+def messages_in(value: Any) -> list[dict[str, Any]]:
+    """The messages that a value is or holds, [] if it is something else."""
+    if isinstance(value, dict):
+        held = {**_body(value, "request"), **value}
+        value = next((held[key] for key in _LISTS if isinstance(held.get(key), list)), [])
+    items = dicts_of(value)
+    return items if items and any(is_message(item) for item in items[:3]) else []
+
+
+def role_of(message: dict[str, Any]) -> str:
+    """The role of a message in small letters; names of older forms become those of today."""
+    role = string_of(message.get("role") or message.get("from")).lower()
+    return _PLAIN_ROLES.get(role, role)
+
+
+def _asked(value: Any, number: int) -> _Request:
+    """The list that a value is or holds, under its name or its number, and its answer."""
+    outer = dict_of(value)
+    names = (string_of(outer.get(key)) for key in _NAMES)
+    system = outer.get("system", _body(outer, "request").get("system"))
+    response = _body(outer, "response")
+    choices = dicts_of(response.get("choices", outer.get("choices")))
+    answer = dict_of(choices[0].get("message")) if choices else response
+    return _Request(MessageList(next(filter(None, names), str(number)), messages_in(value), system),
+                    [answer] if is_message(answer) else [])
+
+
+def _body(call: dict[str, Any], key: str) -> dict[str, Any]:
+    """The request or the response of a recorded call; some recorders wrap it once more."""
+    return dict_of(dict_of(call.get(key)).get("body")) or dict_of(call.get(key))
+
+
+def _opening(messages: list[dict[str, Any]]) -> str:
+    """What no later request of a session changes: all up to the first word of the user."""
+    first = next((at for at, message in enumerate(messages) if role_of(message) == "user"), 0)
+    return dumped(messages[:first + 1])
