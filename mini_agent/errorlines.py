@@ -19,6 +19,7 @@ _STATED = re.compile(r"""
     ^(?:[\s|│]*(?:E\s+|Uncaught\s|Unhandled\s|Caused\ by:\s|Exception\ in\ thread\ "[^"]*"\s|\#\ |Error:\s)?
             [\w.$/]*(?:Error|Exception|Failure|Interrupt|SystemExit|StackOverflow)(?:\s[\[(]\w+[\])])?(?::\s|:?$)
         |E\s{2,}\S | [Ee]:\s\S | \s*\*\*\s\(\w+                     # pytest; apt, kotlin; elixir
+        |\s+expect\((?:received|element|jest\.fn\(\))\)\.[^;]*$ | \s+thrown:\s  # jest
         |\s+\d+:\d+\s+error\b | \s*>\s(?:Could\ not|Cannot)\b       # eslint; gradle: What went wrong
         |\[ERROR\]\s+\S|CONFLICT\ \(|\#\#\[error\]|::error\b)
     |\b(?:(?:[Ff]atal\ )?[Ee](?:rror|RROR)(?:\[\w+\]|\s[A-Z]{1,5}-?\d+)?\s?:\s?\S  # gcc rustc tsc javac mypy pip
@@ -72,7 +73,8 @@ _PLACE = re.compile(r"""
     |^\s+(?:[❯\#]\s+)?\S+\.\w{1,5}:\d+(?::\d+|:in\b|\s\+0x|:?\s|$) | ^\s*\#\d+\s.*\.\w{1,5}(?::\d+|\(\d+\))
     |^\S+\.\w{1,5}:\d+(?::|$)""", re.VERBOSE)
 _INSIDE = re.compile(r"\.[A-Za-z]\w{0,4}:\d+:\d+")  # a place in the middle of a line
-_COLON = re.compile(r"(?:[:\uff1a]|: ?[|>]-?)\s*$")
+_BELOW = re.compile(r"^\s+(?:at|❯)\s")  # frames that stand below what was wrong: of node, of java
+_GOES_ON = re.compile(r"(?:[:\uff1a]|: ?[|>]-?)\s*$|^\s+(?:expect\(.*\)\.|Expected\b.*:\s)")
 _LIBRARY = re.compile(
     r"(?:site|dist)-packages|node_modules|/lib/python\d|<frozen |node:|\(internal/|/rustc/|\.cargo/"
     r"|/usr/(?:local/)?(?:lib|go|include|share)"
@@ -90,7 +92,7 @@ _HINTS = """err fail exception interrupt systemexit stackoverflow panic assert u
     right: "_5 internal_server bad_gateway service_unavail gateway_time exit traceback
     warn deprec ✗ ✕ ✖ × ● ❌ 错误 异常 失败 报错 致命 未定义 断言 语法 段错 内存 没有 找不到 权限 拒绝 超时 占用
     崩溃 无法 不存在 未找到 越界 溢出 不匹配 未通过 警告 严重 紧急 不可用
-    referenced_from no_candidates conflict race sanitizer can't couldn't unable_to mismatch
+    expect( thrown: referenced_from no_candidates conflict race sanitizer can't couldn't unable_to mismatch
     unsupported violat which_is: **_("""
 _FORMS = re.compile(r"\.\w{1,5}[:(]\d|^e(?:  |\t|: )")  # a.go:27:15: or a line of pytest or apt
 # By their first letters: all that begin otherwise are passed at once.
@@ -151,8 +153,8 @@ class ErrorLines:
     def faults(self, rows: Sequence[str]) -> list[list[int]]:
         """Each fault that an output reports, the most telling first: indexes of its rows.
 
-        At most 100. After a row that states a fault comes the next, if it ends with a
-        colon, and the nearest row of the project's own (not a library's) that says where.
+        At most 100. After a row that states a fault come those that it announces, and the
+        nearest row of the project's own (not a library's) that says where.
         Of rows that differ in their digits only, the first stands for all.
         """
         weights = {at: self._weight(rows[at][:_LOOK]) for at in self._candidates(rows)}
@@ -184,9 +186,9 @@ def _raised(rows: Sequence[str], candidates: Iterable[int]) -> Iterator[int]:
 
 
 def _told_below(rows: Sequence[str], index: int) -> Iterator[int]:
-    """The rows that say what one with a colon at its end has only announced."""
+    """The rows that say what one has only announced: with a colon at its end, or as jest does."""
     for at in range(index + 1, min(len(rows), index + 4)):
-        if not _COLON.search(rows[index]):
+        if not _GOES_ON.search(rows[index]):
             return
         if rows[at].strip() and not _NOTE.search(rows[at]):
             yield at
@@ -196,7 +198,9 @@ def _told_below(rows: Sequence[str], index: int) -> Iterator[int]:
 def _place_of(rows: Sequence[str], index: int) -> Iterator[int]:
     """The row nearest to `index` that names a file and line of the project."""
     def own(at: int) -> bool:
-        return bool(_PLACE.search(rows[at][:_LOOK])) and not _LIBRARY.search(rows[at][:_LOOK])
+        row = rows[at][:_LOOK]
+        return bool(_PLACE.search(row)) and not (
+            _LIBRARY.search(row) or at < index and _BELOW.search(row))
 
     near = range(max(0, index - _NEAR), min(len(rows), index + _NEAR + 1))
     if not own(index) and (_LIBRARY.search(rows[index]) or not _INSIDE.search(rows[index])):
