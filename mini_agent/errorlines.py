@@ -73,7 +73,7 @@ _PLACE = re.compile(r"""
     |^\s+(?:[❯\#]\s+)?\S+\.\w{1,5}:\d+(?::\d+|:in\b|\s\+0x|:?\s|$) | ^\s*\#\d+\s.*\.\w{1,5}(?::\d+|\(\d+\))
     |^\S+\.\w{1,5}:\d+(?::|$)""", re.VERBOSE)
 _INSIDE = re.compile(r"\.[A-Za-z]\w{0,4}:\d+:\d+")  # a place in the middle of a line
-_BELOW = re.compile(r"^\s+(?:at|❯)\s")  # frames that stand below what was wrong: of node, of java
+_BELOW = re.compile(r"^\s+(?:at|❯)\s")  # frames below what was wrong: of node, of java
 _GOES_ON = re.compile(r"(?:[:\uff1a]|: ?[|>]-?)\s*$|^\s+(?:expect\(.*\)\.|Expected\b.*:\s)")
 _LIBRARY = re.compile(
     r"(?:site|dist)-packages|node_modules|/lib/python\d|<frozen |node:|\(internal/|/rustc/|\.cargo/"
@@ -92,8 +92,8 @@ _HINTS = """err fail exception interrupt systemexit stackoverflow panic assert u
     right: "_5 internal_server bad_gateway service_unavail gateway_time exit traceback
     warn deprec ✗ ✕ ✖ × ● ❌ 错误 异常 失败 报错 致命 未定义 断言 语法 段错 内存 没有 找不到 权限 拒绝 超时 占用
     崩溃 无法 不存在 未找到 越界 溢出 不匹配 未通过 警告 严重 紧急 不可用
-    expect( thrown: referenced_from no_candidates conflict race sanitizer can't couldn't unable_to mismatch
-    unsupported violat which_is: **_("""
+    referenced_from no_candidates conflict race sanitizer can't couldn't unable_to mismatch
+    unsupported violat which_is: expect( thrown: **_("""
 _FORMS = re.compile(r"\.\w{1,5}[:(]\d|^e(?:  |\t|: )")  # a.go:27:15: or a line of pytest or apt
 # By their first letters: all that begin otherwise are passed at once.
 _HINTED = re.compile("|".join(
