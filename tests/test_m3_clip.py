@@ -110,8 +110,8 @@ class ErrorLinesTest(unittest.TestCase):
         """It stands below the fault, however near that of the failure before may be; what was
         expected and what came go with it."""
         hint, frame = "    expect(received).toBe(expected) // Object.is equality", "      at Object.{}"
-        rows = [hint, "", "    Expected: 1", "    Received: 2", "", "    > 11 |   expect(a).toBe(1);",
-                "", frame.format("toBe (src/a.test.js:11:3)"), "", "  ● a › b", "",
+        rows = [hint, "", "    Expected: 1", "    Received: 2", "",
+                "    > 11 |   expect(a).toBe(1);", "", frame.format("toBe (src/a.test.js:11:3)"), "", "  ● a › b", "",
                 "    TypeError: b is undefined", "", "    > 15 |   b.c;", "", "", "",
                 "      at push (node_modules/queue/index.js:4:4)",
                 frame.format("<anonymous> (src/a.test.js:15:3)"), "", "  ● a › c", "",
