@@ -109,15 +109,34 @@ class ErrorLinesTest(unittest.TestCase):
     def test_of_two_failures_of_jest_each_has_its_own_frame(self) -> None:
         """It stands below the fault, however near that of the failure before may be; what was
         expected and what came go with it."""
-        hint, frame = "    expect(received).toBe(expected) // Object.is equality", "      at Object.{}"
-        rows = [hint, "", "    Expected: 1", "    Received: 2", "",
-                "    > 11 |   expect(a).toBe(1);", "", frame.format("toBe (src/a.test.js:11:3)"), "", "  ● a › b", "",
-                "    TypeError: b is undefined", "", "    > 15 |   b.c;", "", "", "",
-                "      at push (node_modules/queue/index.js:4:4)",
-                frame.format("<anonymous> (src/a.test.js:15:3)"), "", "  ● a › c", "",
-                '    thrown: "Exceeded timeout of 5000 ms for a test."', "", "    > 19 |   it()", "",
-                "", frame.format("it (src/a.test.js:19:3)")]
-        self.assertEqual(ErrorLines().faults(rows)[:3], [[0, 2, 3, 7], [11, 18], [22, 27]])
+        rows = """\
+    expect(received).toBe(expected) // Object.is equality
+
+    Expected: 1
+    Received: 2
+
+    > 11 |   expect(a).toBe(1);
+
+      at Object.toBe (src/a.test.js:11:3)
+
+  ● a › b
+
+    TypeError: b is undefined
+
+    > 15 |   const total = carried(b.c);
+         |                         ^
+
+      at push (node_modules/queue/index.js:4:4)
+      at Object.<anonymous> (src/a.test.js:15:25)
+
+  ● a › c
+
+    thrown: "Exceeded timeout of 5000 ms for a test."
+
+
+      at it (src/a.test.js:19:3)
+""".split("\n")
+        self.assertEqual(ErrorLines().faults(rows)[:3], [[0, 2, 3, 7], [11, 17], [21, 24]])
         self.assertEqual(error_weight("    expect(element).toBe(1);"), 0)
 
     def test_no_line_is_passed_over_that_would_have_been_judged_an_error(self) -> None:
