@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import Any
 
 from mini_agent.columns import number_of
 from mini_agent.compression.policies import STRATEGIES, find_policy, policy_names
@@ -28,6 +29,30 @@ from mini_agent.compression.policies import STRATEGIES, find_policy, policy_name
 from .histories import Case, as_code, random_case, shrink, with_acts, with_stages
 from .lawbook import broken_laws, first_breach, live
 
+SMALL = {"max_chars": 300, "batch_chars": 800, "preview_chars": 60}
+LADDERS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {  # in `make test` alone
+    "aging, summary": (("tool_result_aging", "rolling_summary"), {}),
+    "admission, digest": (("admission", "coverage_digest"), {}),
+    "digest, summary": (("coverage_digest", "rolling_summary"), {}),
+    "offload by step": (("result_offload",), SMALL),
+    "offload of the view, frozen": (("result_offload",),
+                                    {**SMALL, "batch_scope": "view", "frozen": True}),
+    "offload, clip, drop, frozen": (("result_offload", "tool_result_clipping", "sliding_window"),
+                                    {**SMALL, "frozen": True}),
+    "clip to two lines": (("tool_result_clipping",), {
+        "keep_rounds": 0, "min_chars": 100, "line_chars": 40, "lines": 1}),
+    "clip around errors": (("tool_result_clipping",), {
+        "keep_rounds": 0, "keep": "errors", "min_chars": 100, "protect_last": 0}),
+    "clear all": (("tool_result_clearing",), {"keep": 0}),
+    "clear behind a tail, recall": (("tool_result_clearing", "recall"), {
+        "keep": 1, "shorten_tail": False, "protect_last": 3}),
+    "snip all": (("sliding_window",), {"variant": "snip_middle", "keep_first": 0,
+                                       "protect_last": 0, "user_share": .1}),
+    "rounds, few words of users": (("sliding_window",), {"user_share": .05, "protect_last": 1}),
+    "recall to a target": (("recall",), {"target": "50%", "user_share": .1}),
+    "four rungs": (("tool_result_clearing", "recall", "rolling_summary", "sliding_window"),
+                   {"keep": 1, "target": "60%"}),
+}
 HISTORIES = 10_000  # of each name
 A_TURN = 100        # of each name and seed, before the next ones
 
@@ -55,11 +80,16 @@ def names() -> list[str]:
 
 
 def case_of(name: str, seed: int) -> Case:
-    """The session of this seed under a policy, a strategy alone, or a random ladder."""
+    """The session of this seed under a policy, a strategy alone, one of `LADDERS`, or a random
+    ladder."""
     if name == "pipelines":
         rng = random.Random(seed)
         ladder = tuple(rng.choice(sorted(STRATEGIES)) for _ in range(rng.randint(1, 4)))
         case = random_case(seed, ladder=ladder)
+    elif name in LADDERS:
+        ladder, settings = LADDERS[name]
+        case = random_case(seed, ladder=ladder,
+                           **({"settings": tuple(settings.items())} if settings else {}))
     elif name.startswith("+"):
         case = random_case(seed, ladder=(name[1:],))
     else:

@@ -10,10 +10,10 @@ import unittest
 
 from mini_agent.compression.policies import STRATEGIES, policy_names
 
-from .fuzz import HISTORIES, Verdict, case_of, names, options, try_all, turns
+from .fuzz import HISTORIES, LADDERS, Verdict, case_of, names, options, try_all, turns
 from .lawbook import broken_laws, live
 
-SESSIONS = 25        # each; more of those that break laws, until they have
+SESSIONS = 40        # each; more of those that break laws, until they have
 NAIVE_SESSIONS = 150
 
 
@@ -22,7 +22,7 @@ class AllLaws(unittest.TestCase):
 
     def test_every_policy_strategy_and_pipeline_keeps_the_laws(self) -> None:
         """A policy breaks only the laws that it says it breaks."""
-        for name in names():
+        for name in [*names(), *LADDERS]:
             with self.subTest(name=name):
                 self.assertEqual(try_all(name, range(SESSIONS)).fault, "")
 
@@ -51,6 +51,11 @@ class AllLaws(unittest.TestCase):
                                 and record["payload"]["strategy"] == name
                                 for seed in range(SESSIONS)
                                 for record in live(case_of(f"+{name}", seed)).records), name)
+        for name in LADDERS:
+            changes = [record for seed in range(SESSIONS)
+                       for record in live(case_of(name, seed)).records
+                       if record.get("event") == "context_compression"]
+            self.assertGreater(len(changes), 10, name)
 
 
 class Fuzzing(unittest.TestCase):

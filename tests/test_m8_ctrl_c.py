@@ -145,7 +145,8 @@ class ScriptsTest(CtrlCTest):
     def test_each_ends_with_one_line(self) -> None:
         """`make test` between two modules, and a script at any line of its own."""
         for lines, *words in (
-                (2, "scripts/run_tests.py", "tests.test_m3_aging", "tests.test_m3_laws"),
+                (2, "scripts/run_tests.py", "tests.test_m3_aging",
+                 "tests.test_m3_all_laws"),
                 (1, "-c", "import sys; sys.path.insert(0, 'scripts'); import ctrl_c, time\n"
                           "print('loaded', flush=True); time.sleep(60)")):
             with self.subTest(words):
