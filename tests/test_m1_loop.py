@@ -175,13 +175,6 @@ class TraceTest(FolderTest):
             self.assertEqual(2, len(trace.records))
             self.assertIn(":3: the last line is cut off", trace.warning)
 
-    def test_a_broken_line_elsewhere_is_named_with_its_number(self) -> None:
-        """Line 2 of 3 is not JSON: TraceError says so."""
-        good = '{"type": "event", "event": "resume", "payload": {"step": 0}, "seq": 0}\n'
-        with self.assertRaises(TraceError) as caught:
-            read_trace(self._trace(good, "{broken\n", good))
-        self.assertTrue(caught.exception.place.endswith("t.jsonl:2"))
-
     def test_only_the_very_last_line_may_be_broken(self) -> None:
         """One before a line that was cut off was whole once, and is not left out in silence."""
         good = '{"type": "event", "event": "resume", "payload": {"step": 0}, "seq": 0}\n'

@@ -17,7 +17,7 @@ from mini_agent.messages import Message, assistant, call, system, text_of, tool_
 from mini_agent.trace import Record
 from mini_agent.tokens import ESTIMATORS, estimator
 
-from .histories import Case, as_code, random_case, shrink
+from .histories import Case
 from .lawbook import first_breach, live
 from .support import payloads
 from .windows import head, rounds, window

@@ -280,12 +280,6 @@ class VerifyTest(unittest.TestCase):
                      "- read_file was called", "[" * 100_000):
             self.assertFalse(is_call(text), text[:40])
 
-    def test_empty_and_blank_texts_are_refused(self) -> None:
-        """Nothing stands for nothing."""
-        for text in ("", " \n\t", "\u3000"):
-            with self.subTest(text), self.assertRaises(SummaryRefused):
-                refuse_no_text(text, "t")
-
     def test_a_number_is_not_supported_by_a_longer_one(self) -> None:
         """Port 80, file_1 and 0.5 are not in 8080, file_12 and 10.55."""
         source = [user("port 8080, file_12, 10.55 s, v2.1")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from dataclasses import replace
 
-from mini_agent.errors import ContextOverflowError, LawError, PromptTooLongError
+from mini_agent.errors import LawError
 from mini_agent.compression.laws import Protection, check, named, protected_users, start_of_last
 from mini_agent.compression.overflow import immovable
 from mini_agent.compression.pins import Pin, Pins
@@ -74,73 +74,9 @@ class SummaryTest(unittest.TestCase):
         self.assertIn(user("mind the port"), sent)
         self.assertEqual(2, sum(m["content"].startswith("[rolling summary]") for m in sent))
 
-    def test_a_summary_that_gains_nothing_is_no_change(self) -> None:
-        """A summary longer than its source is refused, the view stays, one record says so."""
-        records: list = []
-        history = [*head(), *rounds(6, LONG)]
-        made = window(700, SUMMARY, summaries=["long"], records=records)
-        with self.assertRaises(ContextOverflowError):
-            made.before_model_call(history, 6)
-        self.assertEqual(history, made.view.messages())
-        self.assertEqual(["no_gain"], [told["reason"] for told in
-                                       payloads(records, "compression_skipped")])
-
-    def test_an_empty_or_failing_summary_leaves_everything_as_it_was(self) -> None:
-        """All or nothing: the history is untouched and a record says why."""
-        for outcome, reason in (("empty", "refused"), ("raise", "failed")):
-            with self.subTest(outcome):
-                records: list = []
-                history = [*head(), *rounds(6, LONG)]
-                made = window(700, SUMMARY, summaries=[outcome] * 3, records=records)
-                with self.assertRaises(ContextOverflowError):
-                    made.before_model_call(history, 6)
-                self.assertEqual(history, made.view.messages())
-                self.assertEqual(reason, payloads(records, "compression_skipped")[0]["reason"])
-
-    def test_what_a_summary_invents_is_listed(self) -> None:
-        """A path and a number that no covered message has are `unsupported`."""
-        class Inventive:
-            """Names a file and a number that nobody has seen."""
-
-            def summarize(self, messages: object, form: str) -> str:
-                """An invention."""
-                return "edited src/ghost.py at line 9041, next 0"
-
-        records: list = []
-        made = window(700, SUMMARY, model=Inventive(), records=records)
-        made.before_model_call([*head(), *rounds(6, LONG)], 6)
-        told, = payloads(records, "context_compression")
-        self.assertEqual(["src/ghost.py", "9041"], told["unsupported"])
-
-    def test_three_failures_open_the_breaker_and_hard_overrides_it(self) -> None:
-        """Between soft and hard a failing summariser is left alone; over hard it is asked."""
-        records: list = []
-        history = [*head(), *rounds(6, LONG)]
-        made = window(2000, SUMMARY, trigger="30%", summaries=["raise"] * 3, records=records)
-        for step in range(6, 30):
-            made.before_model_call(history, step)
-            history += rounds(1, "z" * 80)
-        reasons = [told["reason"] for told in payloads(records, "compression_skipped")]
-        self.assertEqual(["failed", "failed", "failed", "breaker_open"], reasons)
-        history += rounds(3, "z" * 3000)
-        with self.assertRaises(ContextOverflowError):
-            made.before_model_call(history, 30)  # the tail is too large, but it was asked
-        self.assertEqual(1, len(payloads(records, "context_compression")))
-
 
 class OverflowTest(unittest.TestCase):
     """When nothing may move, the run ends with a name for what is in the way."""
-
-    def test_a_user_message_alone_over_the_limit_is_an_overflow(self) -> None:
-        """4,000 characters against 500 tokens: nobody may touch them."""
-        records: list = []
-        made = window(500, "tool_result_aging", SUMMARY, records=records)
-        with self.assertRaises(ContextOverflowError) as caught:
-            made.before_model_call(head("t" * 4000), 0)
-        error = caught.exception
-        self.assertEqual((1011, 500), (error.tokens, error.limit))
-        self.assertEqual([("user messages", 1004), ("system message", 7)], error.immovable)
-        self.assertEqual(1, len(payloads(records, "context_overflow")))
 
     def test_each_part_that_is_in_the_way_has_its_name(self) -> None:
         """What is large comes first, of two alike the one that is first in the alphabet."""
@@ -151,16 +87,6 @@ class OverflowTest(unittest.TestCase):
         self.assertEqual([("older messages", 29), ("the newest messages", 16), ("summaries", 15),
                           ("user messages", 11), ("system message", 10), ("tool declarations", 10)],
                          immovable(View(entries), Protection(frozenset({1}), 6), 10))
-
-    def test_a_refused_request_is_sent_again_smaller_or_not_at_all(self) -> None:
-        """After "prompt too long" the view shrinks below what was refused, or it is raised."""
-        history = [*head(), *rounds(6, LONG)]
-        made = window(100_000, SUMMARY)
-        before = len(made.before_model_call(history, 6))
-        again = made.after_refusal(history, 6, PromptTooLongError("too long", window=600))
-        self.assertLess(len(again), before)
-        with self.assertRaises(PromptTooLongError):
-            made.after_refusal(history, 6, PromptTooLongError("too long", window=100))
 
 
 class LawTest(unittest.TestCase):

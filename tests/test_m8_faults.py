@@ -49,31 +49,6 @@ def looks(path: Path) -> Iterator[Callable[[], Any]]:
 class CutTest(FolderTest):
     """What a killed program, a full disk or a bad copy leaves behind."""
 
-    def test_a_trace_cut_anywhere_in_its_last_lines_is_read(self) -> None:
-        """At each byte of the last three lines: whole records stay, the rest is a warning."""
-        raw = REFERENCE.read_bytes()
-        rows = raw.splitlines(keepends=True)
-        start = len(raw) - sum(map(len, rows[-3:]))
-        path = self.folder / "cut.jsonl"
-        for size in range(start, len(raw) + 1):
-            path.write_bytes(raw[:size])
-            trace = read_trace(path)
-            whole = raw[:size].count(b"\n")
-            self.assertEqual((whole, raw[:size].endswith(b"\n")),
-                             (len(trace.records), not trace.warning), size)
-            self.assertEqual(trace.size, raw[:size].rfind(b"\n") + 1)
-
-    def test_what_shows_a_cut_trace_never_breaks(self) -> None:
-        """`show`, `show --diff`, `why` and `check` at some of these places."""
-        raw = REFERENCE.read_bytes()
-        rows = raw.splitlines(keepends=True)
-        start = len(raw) - sum(map(len, rows[-3:]))
-        path = self.folder / "cut.jsonl"
-        for size in random.Random(3).sample(range(start, len(raw)), 12):
-            path.write_bytes(raw[:size])
-            for look in looks(path):
-                self.assertTrue(look(), size)
-
     def test_one_damaged_value_is_shown_or_refused(self) -> None:
         """A value of a random record is replaced: nothing but a refusal is raised."""
         draw = random.Random(8)
