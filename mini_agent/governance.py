@@ -7,6 +7,7 @@ it (`compression/window.py`), and the parts of a run (`runner.py`).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -120,3 +121,21 @@ def recorded_governance(start: Mapping[str, Any], place: str) -> Governance:
     policy = catalogue_policy(name) if data is None else from_data(data, place)
     return governed_by(with_settings(policy, settings, place), window,
                        start.get("estimator", "runs"))
+
+
+def governed_in_words(start: Mapping[str, Any], place: str) -> str:
+    """Policy and window of a run in words, with all other settings as they were recorded; a
+    reserve in tokens of this window, since it is recorded in those of a full one."""
+    settings = dict(start.get("policy") or {})
+    name, window, file = (settings.pop(key, None) for key in ("name", "window", "file"))
+    if name is None:
+        return ""
+    said = f"under {name}" + " (of a file)" * bool(file) + f" at {window}" * bool(window)
+    if window and "reserve" in settings:
+        try:
+            free = window - (recorded_governance(start, place).budget.hard or 0)
+        except UsageError:  # of a policy that is not known here
+            return f"{said} {json.dumps(settings, ensure_ascii=False)}"
+        del settings["reserve"]
+        said += f", {free} of it free for the answer"
+    return f"{said} {json.dumps(settings, ensure_ascii=False)}" if settings else said

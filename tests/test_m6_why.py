@@ -537,7 +537,7 @@ class ShowTest(unittest.TestCase):
                           "99 (9)      nothing     6: nothing more can be moved: 99 tokens, over "
                           "90"], [row[6:] for row in show_trace(Trace(records), "t")][1:])
         self.assertEqual([Row(2, 99, 9, 0, 0, ())], rows(records)[2:])
-        self.assertEqual('task t {"name": "clip"}', next(show_trace(Trace(records), "t")))
+        self.assertEqual("task t under clip", next(show_trace(Trace(records), "t")))
         told("model_usage", step=1, prompt_tokens=50)
         self.assertEqual("(sizes are estimates: the endpoint last counted 50, where 65 stands "
                          "here)", list(show_trace(Trace(records), "t"))[-1])
@@ -549,6 +549,17 @@ class ShowTest(unittest.TestCase):
         del records[-1]
         records[0]["payload"] = {"task": "t"}
         self.assertEqual("task t", next(show_trace(Trace(records), "t")))
+        for policy, said in (
+                ({"name": "digest", "window": 6_000, "reserve": 40_000},
+                 "under digest at 6000, 1200 of it free for the answer"),
+                ({"name": "published", "window": 1_200, "head_chars": 9},
+                 'under published at 1200 {"head_chars": 9}'),
+                ({"name": "theirs", "window": 6_000, "reserve": 40_000},
+                 'under theirs at 6000 {"reserve": 40000}'),
+                ({"name": "own", "window": 6_000, "file": {"name": "own"}},
+                 "under own (of a file) at 6000")):
+            records[0]["payload"] = {"task": "t", "policy": policy}
+            self.assertEqual(f"task t {said}", next(show_trace(Trace(records), "t")))
         del records[-1]["payload"]["step"]
         with self.assertRaisesRegex(TraceError, r"seq 6: the context_overflow does not fit "
                                                 r"\(KeyError\('step'\)\); mini-agent check"):
@@ -698,9 +709,10 @@ class ShowTest(unittest.TestCase):
         """Only those that have the step need it."""
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         path = folder / "two.jsonl"
-        turn = [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
-        path.write_text("".join(json.dumps({"messages": turn * number}) + "\n"
-                                for number in (1, 2)), encoding="utf-8")
+        one, two = ([{"role": "user", "content": text}, {"role": "assistant", "content": "y"}]
+                    for text in "wx")
+        path.write_text("".join(json.dumps({"messages": messages}) + "\n"
+                                for messages in (one, two * 2)), encoding="utf-8")
         status, out, _ = mini_agent("show", path, "--step", "1")
         self.assertEqual((0, 2, 1), (status, out.count("two.jsonl"), out.count("step 1:")))
         self.assertEqual(2, mini_agent("show", path, "--step", "2")[0])

@@ -15,6 +15,7 @@ from ..columns import number_of
 from ..compression.budget import window_tokens
 from ..compression.view import Entry, View
 from ..errors import UsageError
+from ..governance import governed_in_words
 from ..hostile import escaped
 from ..messages import Message, arguments_text, calls_of
 from ..rhythm import number_ranges, rows
@@ -34,8 +35,7 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
     Raises `TraceError` for a record without what its kind has to have.
     """
     for start in trace.events("run_start"):
-        policy = json.dumps(start["policy"], ensure_ascii=False) if start.get("policy") else ""
-        yield f"task {start.get('task', '')} {policy}".rstrip()
+        yield f"task {start.get('task', '')} {governed_in_words(start, place)}".rstrip()
     yield "step  before      sent        what happened"
     children = list(trace.events("subagent_end"))
     news = list(happened(trace.records))
