@@ -42,6 +42,7 @@ def _add_run(commands: Any) -> None:
                         help="generations of sub-agents, if the task has any "
                         "(default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    add_plain(parser)
 
 
 def _run(options: argparse.Namespace) -> int:

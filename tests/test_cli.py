@@ -29,7 +29,7 @@ class RunTest(FolderTest):
     def test_the_final_text_goes_to_standard_output(self) -> None:
         """A task that is done prints its answer, nothing else, and exits with 0."""
         done = mini_agent("run", str(self.write_task(replies=[DONE])), "--workspace",
-                          str(self.folder))
+                          str(self.folder), "--plain")
         self.assertEqual((0, "done\n", ""), (done.returncode, done.stdout, done.stderr))
 
     def test_a_task_that_is_not_done_exits_with_1_and_says_why(self) -> None:
@@ -509,6 +509,13 @@ class HelpTest(unittest.TestCase):
         for name, parser in commands.items():
             with self.subTest(name):
                 self.assertIn(f"example: mini-agent {name}", " ".join(parser.format_help().split()))
+
+    def test_every_command_with_something_to_read_has_the_same_two_forms(self) -> None:
+        """--json for a program, --plain for a screen reader; `convert` prints records alone."""
+        from mini_agent.cli import make_parser
+        for option in ("--json", "--plain"):
+            self.assertEqual(["convert"], [name for name, parser in make_parser().commands.items()
+                                           if option not in parser.format_help()])
 
 
 if __name__ == "__main__":
