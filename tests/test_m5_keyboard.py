@@ -19,6 +19,7 @@ from typing import Any, TextIO
 from unittest import mock
 
 from mini_agent.chat.keyboard import HISTORY, Keyboard, line_editing
+from mini_agent.chat.listener import Keys
 from mini_agent.interrupts import Interrupts
 from tests.support import FolderTest
 from tests.talks import Terminal
@@ -139,7 +140,8 @@ class AtATerminal(unittest.TestCase):
     """What is typed at a real one."""
 
     def test_what_was_kept_comes_first_and_a_command_is_no_word_for_the_model(self) -> None:
-        """`typed` gives what stands before it; `message` the command, and what is behind it."""
+        """`typed` gives what stands before it; `message` the command, and what is behind it. All
+        of it is remembered by the line editor."""
         with terminal() as (source, press):
             keyboard, remembered = keyboard_of(source)
             press("a\nb\n/undo\nc\n")
@@ -147,6 +149,22 @@ class AtATerminal(unittest.TestCase):
                 pass
             self.assertEqual((["a", "b"], []), (keyboard.typed(), keyboard.typed()))
             self.assertEqual(["/undo", "c"], [keyboard.message("> ") for _ in range(2)])
+            self.assertEqual(["a", "b", "/undo", "c"], remembered)
+
+    def test_keys_that_have_no_letter_leave_none(self) -> None:
+        """An arrow in front of a command does not make it a word for the model; Ctrl-W and
+        Ctrl-U take back what they do at a prompt, a lone Escape swallows no line."""
+        for keys, typed in (
+                (("\x1b[D/quit\r",), ["/quit"]), (("a\x1b[A\x7fb\r",), ["b"]),
+                (("\x1b[1;5Cx\x1bOPy\x1b[3~\r",), ["xy"]), (("a\x1b", "[Cb\r"), ["ab"]),
+                (("\x1b[200~a\rb\r\x1b[201~\r",), ["a", "b", ""]), (("q\x1b\r",), ["q"]),
+                (("\x1b\x1b[Aq\r",), ["q"]), (("one two \x17three\r",), ["one three"]),
+                (("one\x17\x17b\r",), ["b"]), (("a\x15b\x01\x0c\tc\x9b\r",), ["b\tc"]),
+                (("\x1b[" + "1" * 30 + "\r",), ["1" * 9])):
+            with self.subTest(keys):
+                made = Keys()
+                self.assertEqual(typed, [line for part in keys for line in
+                                         made.add(part.encode())])
 
     def test_it_is_silent_while_somebody_listens_and_as_before_then(self) -> None:
         """It shows what is typed again; no descriptor is left open."""

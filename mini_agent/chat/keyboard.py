@@ -63,6 +63,13 @@ class Keyboard:
     def _next(self) -> str:
         message = self._kept.popleft()
         self._on_turn(message)
+        return self._remembered(message)
+
+    def _remembered(self, message: str) -> str:
+        """The message, which the line editor now knows."""
+        if self.interactive and message.strip():
+            with suppress(ValueError):  # it has a letter that the locale lacks, or a NUL
+                self.remember(message)
         return message
 
     def message(self, prompt: str) -> str:
@@ -87,10 +94,7 @@ class Keyboard:
             except KeyboardInterrupt:
                 self.begun = self.begun or lines.unfinished
                 raise
-        if self.interactive and message.strip():
-            with suppress(ValueError):  # it has a letter that the locale lacks, or a NUL
-                self.remember(message)
-        return message
+        return self._remembered(message)
 
     def ask(self, prompt: str) -> str:
         """The answer to a question; what was typed before it is discarded. EOFError where nobody

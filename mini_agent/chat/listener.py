@@ -10,25 +10,31 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import selectors
 import termios
 import threading
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
 from .lines import Lines
 
-LETTER_BACK, LINE_BACK, END = "\b\x7f", "\x15", "\x04"  # Backspace, Ctrl-U, Ctrl-D
+LETTER_BACK, WORD_BACK, LINE_BACK = "\b\x7f", "\x17", "\x15"  # Backspace, Ctrl-W, Ctrl-U
+END, ESCAPE = "\x04", "\x1b"  # Ctrl-D; what an arrow key begins with
+_HALF_A_KEY = re.compile(r"\x1b(?:[\[O][ -?]{0,20})?")
 CHUNK = 65_536
 
 
 class Keys:
-    """Makes lines of the bytes that keys send. `ended`: the input was closed with Ctrl-D."""
+    """Makes lines of the bytes that keys send. Keys without a letter (arrows) do nothing here.
+    `ended`: the input was closed with Ctrl-D."""
 
     def __init__(self, begun: str = "") -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._letters = list(begun)
+        self._key = ""  # what has come of a key that sends several letters
         self.ended = False
 
     @property
@@ -40,15 +46,22 @@ class Keys:
         """The lines that `data` completes; a pasted one may end in a carriage return."""
         for letter in self._decoder.decode(data):
             if letter in "\r\n":
-                line, self._letters = self.begun, []
+                line, self._letters, self._key = self.begun, [], ""
                 yield line
+            elif self._key or letter == ESCAPE:
+                self._key = letter if letter == ESCAPE else self._key + letter
+                if not _HALF_A_KEY.fullmatch(self._key):
+                    self._key = ""
             elif letter in LETTER_BACK:
                 del self._letters[-1:]
             elif letter == LINE_BACK:
                 self._letters = []
+            elif letter == WORD_BACK:
+                words = self.begun.rsplit(maxsplit=1)
+                self._letters = list(f"{words[0]} " if len(words) == 2 else "")
             elif letter == END:
                 self.ended = self.ended or not self._letters
-            elif letter != "\0":
+            elif letter == "\t" or unicodedata.category(letter) != "Cc":
                 self._letters.append(letter)
 
 
