@@ -488,8 +488,6 @@ class PolicyTest(unittest.TestCase):
             with self.subTest(name):
                 budget = budget_of(find_policy(name), 200_000)
                 self.assertEqual((soft, hard), (budget.soft, budget.hard))
-        self.assertEqual(192_000, make_budget(200_000, trigger="-min(20000,max_output)",
-                                              max_output=8_000).soft)
 
     def test_the_end_of_a_stage_makes_a_record_of_it(self) -> None:
         """At the boundary, not at 80 %: of the finished stage alone, under a card."""

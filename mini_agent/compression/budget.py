@@ -23,8 +23,7 @@ HAND_MARGIN = 3_000    # by hand the margin is smaller: the user knows what is c
 _TYPED = re.compile(r"([0-9]{1,12})([km]?)")  # a window as a person types it
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 _SHARE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)%")
-_FREE = re.compile(r"-\s*(\d{1,12})")
-_FREE_MIN = re.compile(r"-\s*min\(\s*(\d{1,12})\s*,\s*max_output\s*\)")
+_FREE = re.compile(r"-\s*(?:(\d{1,12})|min\(\s*(\d{1,12})\s*,\s*max_output\s*\))")
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class Budget:
 
 def make_budget(window: int | None, *, trigger: str | int | None = None,
                 target: str | int | None = None, reserve: int = 0, margin: int = 0,
-                max_output: int | None = None, scale: bool = True) -> Budget:
+                scale: bool = True) -> Budget:
     """A budget of `window` tokens.
 
     soft = window - reserve - margin, hard = window - reserve; a trigger replaces
@@ -77,7 +76,7 @@ def make_budget(window: int | None, *, trigger: str | int | None = None,
     would leave nothing of any window.
     """
     recipe = {"trigger": trigger, "target": target, "reserve": reserve, "margin": margin,
-              "max_output": max_output, "scale": scale}
+              "scale": scale}
     if window is None:
         return Budget(None, scale=scale, recipe=recipe)
     if window < 1:
@@ -91,15 +90,15 @@ def make_budget(window: int | None, *, trigger: str | int | None = None,
     hard = window - scaled(reserve)
     soft = hard - scaled(margin)
     if trigger is not None:
-        soft = min(hard, tokens_at(trigger, window, max_output, scale))
-    goal = soft if target is None else min(soft, tokens_at(target, window, max_output, scale))
+        soft = min(hard, tokens_at(trigger, window, scale))
+    goal = soft if target is None else min(soft, tokens_at(target, window, scale))
     by_hand = max(soft, hard - scaled(HAND_MARGIN)) if margin else soft
     return Budget(window, soft, hard, goal, by_hand, scale, recipe)
 
 
-def tokens_at(trigger: str | int, window: int, max_output: int | None = None,
-              scale: bool = True) -> int:
-    """The tokens of a trigger: number, "80%", "-16384", "-min(20000,max_output)"."""
+def tokens_at(trigger: str | int, window: int, scale: bool = True) -> int:
+    """The tokens of a trigger: number, "80%", "-16384", "-min(20000,max_output)". The last is as
+    one agent writes it; the longest answer is not known here, so the number is left free."""
     scaled = Budget(window, scale=scale).scaled
     if type(trigger) is int and 0 <= trigger <= MOST:
         return scaled(trigger)
@@ -108,10 +107,7 @@ def tokens_at(trigger: str | int, window: int, max_output: int | None = None,
     if match := _SHARE.fullmatch(trigger):
         return int(window * float(match[1]) / 100)
     if match := _FREE.fullmatch(trigger):
-        return window - scaled(int(match[1]))
-    if match := _FREE_MIN.fullmatch(trigger):
-        free = scaled(int(match[1]))
-        return window - (free if max_output is None else min(free, max_output))
+        return window - scaled(int(match[1] or match[2]))
     raise _no_trigger(trigger)
 
 

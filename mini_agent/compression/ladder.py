@@ -55,7 +55,7 @@ class Ladder:
         self._protected, self._protection = tuple[Any, ...](), Protection()  # of that state
         names = [rung.strategy.name for rung in policy.ladder]
         self._twins = {name for name in names if names.count(name) > 1}
-        own = [tokens_at(rung.trigger, budget.window, scale=budget.scale)
+        own = [tokens_at(rung.trigger, budget.window, budget.scale)
                for rung in policy.ladder if rung.trigger is not None and budget.window]
         self._lowest = min([budget.soft, *own])  # below it no rung is taken automatically
 
@@ -140,7 +140,7 @@ class Ladder:
         """
         if rung.trigger is None or self.budget.window is None:
             return descent.over
-        own = tokens_at(rung.trigger, self.budget.window, scale=self.budget.scale)
+        own = tokens_at(rung.trigger, self.budget.window, self.budget.scale)
         return own if descent.trigger == "stage" else min(descent.over, own)
 
     def _ask(self, rung: Rung, descent: Descent) -> bool:
