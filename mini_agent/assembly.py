@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from .compression.inputs import DESCRIBE, DescribeTool
-from .compression.marks import marked_pins
 from .compression.pin_tools import PinTool, StageDoneTool
-from .compression.pins import Pin
+from .compression.pins import Pin, marked_pins
 from .compression.policies import tools_of
 from .compression.resources import Resources
 from .compression.state import WindowState

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from .assembly import AgentBuilder, Setup
-from .compression.marks import marked
 from .compression.pinning import too_large
-from .compression.pins import Pin, Pins
+from .compression.pins import Pin, Pins, marked
 from .errors import UsageError
 from .governance import Governance
 from .loop import Outcome

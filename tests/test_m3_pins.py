@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mini_agent.assembly import Setup
-from mini_agent.compression.marks import marked, marks
-from mini_agent.compression.pins import Pin, Pins
+from mini_agent.compression.pins import Pin, Pins, marked, marks
 from mini_agent.compression.state import WindowState
 from mini_agent.errors import UsageError
 from mini_agent.governance import govern

@@ -31,8 +31,7 @@ from mini_agent import audit, cli
 from mini_agent.chat.narrator import Narrator
 from mini_agent.chat.permission import FREE
 from mini_agent.compression.catalogue import DEFAULT_POLICY
-from mini_agent.compression.marks import marks
-from mini_agent.compression.pins import KINDS, SHARE, Pin, Pins
+from mini_agent.compression.pins import KINDS, SHARE, Pin, Pins, marks
 from mini_agent.compression.state import WindowState
 from mini_agent.evidence import FAR
 from mini_agent.lab.measures import CACHED

@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..tokens import Estimator
-from .marks import marks, may_mark
-from .pins import KINDS, SHARE, Pin, Pins
+from .pins import KINDS, SHARE, Pin, Pins, marks, may_mark
 from .state import WindowState
 from .view import Change, manual_payload
 

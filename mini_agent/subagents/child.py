@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..assembly import Grant, Setup
-from ..compression.marks import marked_or_bare
-from ..compression.pins import KINDS
+from ..compression.pins import KINDS, marked_or_bare
 from ..errors import UsageError
 from ..governance import govern, governance_fields, recorded_governance
 from ..models.base import ParentModel
