@@ -15,6 +15,7 @@ from mini_agent.compression.coverage import REACH, USED, candidates, filling, ra
 from mini_agent.compression.index import HistoryIndex, HistoryLine
 from mini_agent.compression.units import (BARE, DEFINITION, FAULT, IMPORT, MAX_CHARS, PLAIN,
                                           kind_of, unit_spans, telling, units)
+from mini_agent.compression.verify import Support
 from mini_agent.compression.vocabulary import Vocabulary
 from mini_agent.extract import boxes, touched
 from mini_agent.messages import Message, assistant, call, groups, text_of, tool_result, user
@@ -40,7 +41,7 @@ def plain(value: object) -> object:
         return [(key, plain(one)) for key, one in value.items()]
     if isinstance(value, (list, tuple)):
         return [plain(one) for one in value]
-    if isinstance(value, (HistoryIndex, Chronicle, Work, Worths, Vocabulary)):
+    if isinstance(value, (HistoryIndex, Chronicle, Work, Worths, Vocabulary, Support)):
         return {name: plain(one) for name, one in vars(value).items()
                 if name not in ("_history", "history", "_chronicle", "errors", "_names_in")}
     return value

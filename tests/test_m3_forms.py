@@ -287,13 +287,13 @@ class VerifyTest(unittest.TestCase):
                          unsupported(named("port 80, file_1, 0.5 s, v2.1, 8080"), source))
         for text, missing in (("80 is 8", []), ("8 and 80", []), ("80", []), ("180", ["80"]),
                               ("809", ["80"])):  # at the ends of a text, too
-            self.assertEqual(missing, Support().unsupported(["80"], [user(text)], [0]), text)
+            self.assertEqual(missing, Support([user(text)]).unsupported(["80"], [0]), text)
 
     def test_longer_counts_all_that_is_covered(self) -> None:
         """The arguments of calls are a part of the source."""
         covered = [assistant("ab", [call("c", "read", {"path": "x" * 40})])]
-        self.assertFalse(Support().longer(49, covered, [0]))
-        self.assertTrue(Support().longer(50, covered, [0]))  # as long is too long
+        self.assertFalse(Support(covered).longer(49, [0]))
+        self.assertTrue(Support(covered).longer(50, [0]))  # as long is too long
 
     def test_a_name_is_supported_wherever_a_message_says_it(self) -> None:
         """In a text, also before a number; as a tool, as an argument and in the names of these."""
@@ -302,7 +302,7 @@ class VerifyTest(unittest.TestCase):
             tool_result("c", "read_all", "no", {"code": "NO_FILE", "message": "none there"})]
         names = ["module", "read_all", "max_depth", "file_name", "app.py", "NO_FILE", "none there"]
         self.assertEqual(["other"], unsupported([*names, "other"], source))
-        self.assertEqual(["other"], Support().unsupported([*names, "other"], source, range(3)))
+        self.assertEqual(["other"], Support(source).unsupported([*names, "other"], range(3)))
 
 
 if __name__ == "__main__":

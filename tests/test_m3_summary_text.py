@@ -94,7 +94,7 @@ class SummaryTextTest(unittest.TestCase):
                 with self.subTest(language=language, form=form):
                     made = Summariser(ScriptedModel([], (), texts), history, texts)
                     names = made.gather(range(len(history)), form).doubtful(history, "")
-                    self.assertEqual([], Support().unsupported(names, history, range(len(history))))
+                    self.assertEqual([], Support(history).unsupported(names, range(len(history))))
         own = own_lines(Texts("zh"))
         summary = SummaryText.of(
             "## 关键决定\n- 从未提到过\n### 关键决定\n## 另外一个标题", own)
@@ -171,13 +171,13 @@ class InterruptTest(unittest.TestCase):
                 fresh = make(history)
                 fresh.grow()
                 self.assertEqual(facts(fresh), facts(grown.grow()))
-            support = Support()
+            support = Support(broken)
             broken.armed = True
             with self.assertRaises(KeyboardInterrupt):
-                support.unsupported(["12", "4711"], broken, range(len(history)))
+                support.unsupported(["12", "4711"], range(len(history)))
             broken.armed = False
-            self.assertEqual(Support().unsupported(["3", "41", "4711"], history, range(9)),
-                             support.unsupported(["3", "41", "4711"], broken, range(9)))
+            self.assertEqual(Support(history).unsupported(["3", "41", "4711"], range(9)),
+                             support.unsupported(["3", "41", "4711"], range(9)))
 
     def test_a_text_and_parts_that_were_interrupted_equal_new_ones(self) -> None:
         """Also where the next one is the same that broke off."""
@@ -283,17 +283,17 @@ class KnownTest(unittest.TestCase):
             said = [name for message in history for finder in FINDERS
                     for name in finder(message["content"])]
             names = [*rng.sample(said, min(12, len(said))), "ghost.py", "4711", "12", "1", "66"]
-            support = Support()
+            support = Support(history)
             for _ in range(30):
                 covered = sorted(rng.sample(range(len(history)), rng.randint(0, len(history))))
                 originals = [history[at] for at in covered]
-                found = support.unsupported(names, history, covered)
-                alone = Support().unsupported(names, originals, range(len(originals)))
+                found = support.unsupported(names, covered)
+                alone = Support(originals).unsupported(names, range(len(originals)))
                 self.assertEqual(alone, found)
                 self.assertEqual(found, unsupported(names, originals))
                 chars = rng.randrange(3_000)
-                self.assertEqual(Support().longer(chars, originals, range(len(originals))),
-                                 support.longer(chars, history, covered))
+                self.assertEqual(Support(originals).longer(chars, range(len(originals))),
+                                 support.longer(chars, covered))
 
 
 def life(steps: int) -> Iterator[Message]:

@@ -124,7 +124,7 @@ def _summary(how: Fold, scene: Scene, stretch: Stretch,
     if by_lines(scene.estimate, "\n".join([header, *words])) + PER_MESSAGE >= stretch.tokens:
         return None
     written = write(covered)
-    if scene.support.longer(written.chars(), scene.history, covered):
+    if scene.index.support.longer(written.chars(), covered):
         return None
     facts = {} if how.by_code else {"unsupported": _unsupported(how, scene, written, covered)}
     sections = _bounded(how, scene, _filled(how.form, scene, written, covered))
@@ -163,7 +163,7 @@ def _unsupported(how: Fold, scene: Scene, written: SummaryText,
     not allowed."""
     asked_for = [focus_message(scene.focus, scene.texts)] if scene.focus else []
     names = written.doubtful(scene.history, heading("users", scene.texts))
-    found = scene.support.unsupported(names, scene.history, covered, asked_for)
+    found = scene.index.support.unsupported(names, covered, asked_for)
     if found and how.refuse_unsupported:
         raise SummaryRefused(f"the summary names what nothing supports: {', '.join(found[:5])}",
                              place=how.strategy, value=found,

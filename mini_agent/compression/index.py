@@ -23,6 +23,7 @@ from ..words import names
 from .chances import PLAIN_CHANCE, QUOTES, Worths
 from .chronicle import Chronicle, Work, anew_if_broken
 from .units import BARE, kind_of, telling, units
+from .verify import Support
 from .vocabulary import Vocabulary
 
 STRETCHES = 2**12  # parts of lines that need no second look
@@ -67,7 +68,8 @@ class HistoryIndex:
     By line: `numbered`, and by its text: `known`.
     By word (`words` has them): `home` (the newest line that shows it), its worth (`worths`).
     `chronicle` has what was done where, `work` how far the work is; `errors` finds what went
-    wrong in outputs; `kept` are numbers that strategies have found and that never change.
+    wrong in outputs, `support` where the names in summaries occur; `kept` are numbers that
+    strategies have found and that never change.
     """
 
     def __init__(self, history: Sequence[Message]) -> None:
@@ -82,6 +84,7 @@ class HistoryIndex:
         self.worths = Worths(self.words)
         self.home: dict[int, HistoryLine] = {}
         self.errors = ErrorLines()
+        self.support = Support(history)
         self.kept: dict[Hashable, int] = {}
         self._names_in = lru_cache(STRETCHES)(names)  # lines are made of the same again and again
         self._asked: dict[Hashable, dict[int, int]] = {}  # calls, by what equal ones share

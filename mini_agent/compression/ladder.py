@@ -26,7 +26,6 @@ from .shrink import UserShare
 from .skips import BREAKER
 from .state import WindowState
 from .summariser import Summariser
-from .verify import Support
 from .view import Change, apply, to_payload
 
 
@@ -41,7 +40,6 @@ class Ladder:
         for note in state.summaries:
             self._summariser.learn(note)
         self._index = HistoryIndex(state.history) if resources.index is None else resources.index
-        self._support = Support()
         self.equip(tools)
 
     def equip(self, tools: Sequence[dict[str, Any]]) -> None:
@@ -237,8 +235,7 @@ class Ladder:
             budget=self.budget, history=state.history, sent=state.sent, frozen=self.policy.frozen,
             protection=self.protection(), pins=state.pins, stages=state.stages,
             times_summarised=state.times_summarised, estimate=state.estimate, texts=state.texts,
-            summariser=self._summariser, tools=self._tools, store=self._store, index=self._index,
-            support=self._support)
+            summariser=self._summariser, tools=self._tools, store=self._store, index=self._index)
 
     def protection(self) -> Protection:
         """What may not be touched now; computed anew only when the state has changed."""

@@ -20,7 +20,6 @@ from .index import HistoryIndex
 from .laws import Protection
 from .pins import Pins
 from .summariser import Summariser
-from .verify import Support
 from .view import Change, Entry, View
 
 
@@ -71,7 +70,6 @@ class Scene:
     trigger: str = "threshold"           # or "stage", "overflow", "manual"
     focus: str = ""                      # what a user who asked for it cares about
     index: HistoryIndex = field(default_factory=lambda: HistoryIndex(()))  # call `grow` first
-    support: Support = field(default_factory=Support)  # where the names in summaries occur
 
     def entry(self, message: Message, stands_for: Sequence[int], how: str) -> Entry:
         """An entry with its tokens counted; its text carries the pins of what it stands for."""

@@ -73,24 +73,25 @@ class Support:
     the newest messages are looked through first.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, history: Sequence[Message]) -> None:
+        self._history = history
         self._places: dict[str, list[int]] = {}  # messages known to have a name, rising
         self._searched: dict[str, int] = {}      # before this one all that have it are known
         self._sizes: dict[str, list[int]] = {}   # messages by characters, lines
         self._measured = 0
         self._chars: list[int] = []
 
-    def longer(self, chars: int, history: Sequence[Message], covered: Sequence[int]) -> bool:
+    def longer(self, chars: int, covered: Sequence[int]) -> bool:
         """Whether a summary has as many characters as the messages that it covers, or more."""
         for index in covered:
             while index >= len(self._chars):
-                self._chars.append(sum(map(len, _parts(history[len(self._chars)]))))
+                self._chars.append(sum(map(len, _parts(self._history[len(self._chars)]))))
             chars -= self._chars[index]
             if chars < 0:
                 return False
         return True
 
-    def unsupported(self, names: Iterable[str], history: Sequence[Message], covered: Sequence[int],
+    def unsupported(self, names: Iterable[str], covered: Sequence[int],
                     more: Sequence[Message] = ()) -> list[str]:
         """The names that neither the `covered` messages (rising) nor `more` support.
 
@@ -98,34 +99,33 @@ class Support:
         lines or characters a message has) are supported. Each once, in order.
         """
         def supported(name: str) -> bool:
-            return (_is_count(name) and self._counts(name, history, covered, len(more))
-                    or self._found(name, history, covered)
+            return (_is_count(name) and self._counts(name, covered, len(more))
+                    or self._found(name, covered)
                     or any(_said(name, message) for message in more))
 
         return [name for name in dict.fromkeys(names) if not supported(name)]
 
-    def _counts(self, count: str, history: Sequence[Message], covered: Sequence[int],
-                more: int) -> bool:
+    def _counts(self, count: str, covered: Sequence[int], more: int) -> bool:
         """Whether it can be a count of some of these messages, or of what is in one."""
         return 1 <= int(count) <= len(covered) + more or meet(
-            self._measure(history).get(count, ()), covered)
+            self._measure().get(count, ()), covered)
 
-    def _found(self, name: str, history: Sequence[Message], covered: Sequence[int]) -> bool:
+    def _found(self, name: str, covered: Sequence[int]) -> bool:
         places = self._places.setdefault(name, [])
         if meet(places, covered):
             return True
         searched, stop = self._searched.get(name, 0), covered[-1] + 1 if covered else 0
         for index in range(stop - 1, searched - 1, -1):
-            if not holds(places, index) and _said(name, history[index]):
+            if not holds(places, index) and _said(name, self._history[index]):
                 insort(places, index)
                 if holds(covered, index):
                     return True
         self._searched[name] = max(searched, stop)
         return False
 
-    def _measure(self, history: Sequence[Message]) -> dict[str, list[int]]:
-        for index in range(self._measured, len(history)):
-            for size in dict.fromkeys(_sizes(history[index])):
+    def _measure(self) -> dict[str, list[int]]:
+        for index in range(self._measured, len(self._history)):
+            for size in dict.fromkeys(_sizes(self._history[index])):
                 self._sizes.setdefault(size, []).append(index)
             self._measured = index + 1
         return self._sizes
