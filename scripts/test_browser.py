@@ -219,7 +219,15 @@ class BrowserTest(unittest.TestCase):
             self.assertLess(moved, USABLE)
 
     def test_it_fits_360_pixels_and_has_a_dark_side(self) -> None:
-        """Nothing is wider than the screen; pictures of each for a person to look at."""
+        """Nothing is wider than the screen, however long the names of the sessions; pictures of
+        each for a person to look at."""
+        many = self.folder / "many"
+        many.mkdir()
+        for number in range(2):
+            (many / f"{number}_{'a_long_name_' * 8}.jsonl").write_bytes(LESSON.read_bytes())
+        with browser((360, 1400)) as self.window:
+            self.window.open(page_of(self.folder, many, *LESSON_OPTIONS))
+            self.assertEqual(360, self.window.run("return innerWidth"))
         page = self._lesson()
         for name, width, dark in (("light-1280", 1280, False), ("dark-1280", 1280, True),
                                   ("light-360", 360, False), ("dark-360", 360, True)):
@@ -232,6 +240,20 @@ class BrowserTest(unittest.TestCase):
                 self.window.screenshot(TRACES / f"page-{name}.png")
                 self.window.run("document.getElementById('bench').scrollIntoView()")
                 self.window.screenshot(TRACES / f"page-bench-{name}.png")
+
+    def test_nothing_is_cut_off_on_paper(self) -> None:
+        """No column is behind an edge, and what only a screen can show is not there."""
+        with browser((700, 900)) as self.window:
+            self.window.open(self._lesson(), "#s=0&p=clip&w=1800&t=5")
+            self.window.on_paper()
+            self.assertEqual([], self.window.run(
+                "return [...document.querySelectorAll('main *')].filter(part =>"
+                " part.scrollWidth > part.clientWidth + 1 && ['auto', 'scroll', 'hidden'].includes("
+                "getComputedStyle(part).overflowX) && part.offsetWidth > 1).map(part => part.id)"))
+            said = self.window.run("return document.getElementById('bench').innerText")
+            self.assertIn("lesson.jsonl", said)
+            for word in ("search", "keys", "The strip of the window"):
+                self.assertNotIn(word, said)
 
 
 def load_tests(loader: Any, tests: unittest.TestSuite, pattern: Any) -> unittest.TestSuite:

@@ -79,6 +79,11 @@ class Browser:
         self._ask("POST", f"{self._session}/actions",
                   {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
 
+    def on_paper(self) -> None:
+        """Show the page as it would be printed."""
+        self._ask("POST", f"{self._session}/goog/cdp/execute", {
+            "cmd": "Emulation.setEmulatedMedia", "params": {"media": "print"}})
+
     def log(self, kind: str) -> list[dict[str, Any]]:
         """The entries of a log (browser, performance) since the last time."""
         return self._ask("POST", f"{self._session}/se/log", {"type": kind})
