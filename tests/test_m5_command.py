@@ -305,6 +305,7 @@ class WrongSettings(Case):
                              ("--script=/none.json", "none.json: the file cannot be read")):
             self.refused(says, "do this", option, MINI_AGENT_MODEL="m", OPENAI_API_KEY="k")
         self.refused("they exclude each other", "do this", "--yes", "--read-only")
+        self.refused("only the outcome of a REQUEST is printed as JSON", "--json")
 
     def test_a_disk_that_is_full_is_told_in_one_line(self) -> None:
         """Nothing is sent that could not be kept."""
@@ -348,12 +349,12 @@ class Gate(tuple[bytes, ...]):
 class AtATerminal(Case):
     """A real terminal, of 60 columns."""
 
-    def start(self, server: FakeServer, *arguments: str) -> None:
+    def start(self, server: FakeServer, *arguments: str, **environ: str) -> None:
         self.mine, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
         environment = {**os.environ, **NOTHING, "XDG_STATE_HOME": str(self.folder / "state"),
                        "OPENAI_BASE_URL": server.url, "MINI_AGENT_MODEL": "m", "TERM": "xterm",
-                       "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+                       "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8", **environ}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "mini_agent", "chat", "--workspace", str(self.folder),
              "--trace", str(self.folder / "s.jsonl"), *arguments], cwd=ROOT, stdin=theirs,
@@ -417,6 +418,18 @@ class AtATerminal(Case):
                      if message["role"] == "user"] for request in server.requests]
         self.assertEqual([["go"], ["go", "and mind the tests"],
                           ["go", "and mind the tests", "bye"]], sent)
+
+    def test_letters_that_are_not_ascii_are_letters_in_any_locale(self) -> None:
+        """`LC_ALL` often names one that a container does not have."""
+        with FakeServer(said("Heard.")) as server:
+            self.start(server, LC_ALL="C")
+            self.until("> ")
+            self.type("修复 café\r")
+            self.until("Heard.")
+            self.until("> ")
+            self.type("/quit\r")
+            self.assertEqual(0, self.process.wait(120))
+            self.assertEqual("修复 café", server.requests[0].body["messages"][1]["content"])
 
     @unittest.skipUnless(GNU, "a line editor that knows where a paste ends")
     def test_a_paste_of_many_lines_at_the_prompt_is_one_request(self) -> None:

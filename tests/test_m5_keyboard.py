@@ -233,7 +233,9 @@ class Editing(FolderTest):
                 keyboard.remember("a line")
                 self.assertEqual("half", keyboard.line())
             self.assertEqual([("read_history_file", path), ("set_history_length", HISTORY),
-                              ("set_auto_history", False), ("add_history", "a line"),
+                              ("set_auto_history", False),
+                              ("parse_and_bind", "set convert-meta off"),
+                              ("add_history", "a line"),
                               ("write_history_file", path)], done)
             self.assertEqual(["line", "another"], history)
             self.assertEqual(0o600, stat.S_IMODE(path.stat().st_mode))

@@ -220,6 +220,7 @@ def line_editing(keyboard: Keyboard, history: Path | None,
             readline.read_history_file(history)
     readline.set_history_length(HISTORY)
     readline.set_auto_history(False)
+    readline.parse_and_bind("set convert-meta off")  # in the locale C, a Chinese letter is no Alt-x
     if pastes:
         readline.parse_and_bind("set enable-bracketed-paste on")  # Python turns it off
         keyboard.ends_line = True  # a habit of the editor with that setting alone

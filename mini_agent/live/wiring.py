@@ -147,13 +147,16 @@ class Wiring:
 
 def _check(options: argparse.Namespace) -> None:
     """Raise `UsageError` at once for what would be found only later: wrong prices, window or
-    policy, an empty request, two options that exclude each other."""
+    policy, an empty request or none to be told of, two options that exclude each other."""
     if options.price:
         prices(options.price)
     _window_of(options)
     if options.request is not None and not options.request.strip():
         raise UsageError("the request is empty", place="REQUEST",
                          remedy="say what is to be done, or leave it out to talk")
+    if options.json and options.request is None:
+        raise UsageError("only the outcome of a REQUEST is printed as JSON", place="--json",
+                         remedy="give one, or read the trace of the session")
     if options.policy:
         find_policy(options.policy)
     if options.yes and options.read_only:
