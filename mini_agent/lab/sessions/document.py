@@ -23,6 +23,8 @@ from ...hostile import clean
 from ...strict_json import decode, loads, skip_blanks
 
 HEAD_VALUES = 200      # how many values are looked at to find the format
+HEAD_LINES = 1_000     # and how many lines, to see whether it is prose
+LOG_SHARE = 10         # of which one in so many has JSON in a log, between what else was printed
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _REPLACED = "\ufffd".encode()
@@ -85,12 +87,18 @@ class Document:
         if not document._data.strip():
             raise UsageError("the file is empty", place=place, value=0,
                              remedy="give a recorded session")
-        if document.value is None and not any(
-                isinstance(value, (dict, list)) for value in document.head):
+        if document.value is None and (document._is_prose() or not any(
+                isinstance(value, (dict, list)) for value in document.head)):
             packed = " (gunzip unpacks it)" if data.startswith(_GZIP) else ""
             raise UsageError(document._foreign(), place=place,
                              remedy=f"give a recorded session in JSON or JSON lines{packed}")
         return document
+
+    def _is_prose(self) -> bool:
+        """Whether hardly a line begins like an object or a list: a text that quotes some JSON."""
+        lines = [raw.lstrip()[:1] for raw in islice(self._lines(), HEAD_LINES)]
+        filled = [start for start in lines if start]
+        return sum(start in (b"{", b"[") for start in filled) * LOG_SHARE < len(filled)
 
     def _foreign(self) -> str:
         """What is said of a file that has no JSON in it."""
