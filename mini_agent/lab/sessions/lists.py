@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .document import Document
-from .fields import dict_of, dicts_of, dumped, string_of
+from .fields import dict_of, dicts_of, dumped, list_of, string_of
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function", "exit")
 _PLAIN_ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "chatgpt": "assistant",
@@ -102,8 +102,19 @@ def _asked(value: Any, number: int) -> _Request:
     response = _body(outer, "response")
     choices = dicts_of(response.get("choices", outer.get("choices")))
     answer = dict_of(choices[0].get("message")) if choices else response
-    return _Request(MessageList(next(filter(None, names), str(number)), messages_in(value), system),
+    messages = list(map(_unmarked, messages_in(value)))
+    return _Request(MessageList(next(filter(None, names), str(number)), messages, system),
                     [answer] if is_message(answer) else [])
+
+
+def _unmarked(message: dict[str, Any]) -> dict[str, Any]:
+    """A message without the marks of a cache, which move from request to request."""
+    content = message.get("content")
+    if not any("cache_control" in part for part in dicts_of(content)):
+        return message
+    return {**message, "content": [
+        {key: field for key, field in part.items() if key != "cache_control"}
+        if isinstance(part, dict) else part for part in list_of(content)]}
 
 
 def _body(call: dict[str, Any], key: str) -> dict[str, Any]:
