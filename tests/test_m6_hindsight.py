@@ -4,40 +4,22 @@ from __future__ import annotations
 
 import unittest
 
-from mini_agent.compression.policies import budget_of, find_policy
-from mini_agent.compression.resources import Resources
+from mini_agent.compression.policies import find_policy
 from mini_agent.compression.state import WindowState
-from mini_agent.compression.window import ContextWindow
 from mini_agent.hindsight import own_evidence
 from mini_agent.lab.measures import Tally
 from mini_agent.lab.recording import Recording
 from mini_agent.lab.replay import Trial, replay
-from mini_agent.messages import Message, assistant, call, tool_result
+from mini_agent.messages import assistant, call, tool_result
 from mini_agent.models.base import Reply
-from mini_agent.models.scripted import ScriptedModel
 from mini_agent.tokens import estimator
-from mini_agent.trace import Record, Tracer, read_trace
+from mini_agent.trace import read_trace
 
+from .histories import Case
+from .lawbook import live
 from .sessions import Counter, Speaker, counting, started
 from .support import FolderTest
 from .test_m3_digest import session
-
-
-def lived(messages: list[Message], policy_name: str, limit: int) -> list[Record]:
-    """The records of a run in which these messages came, under a policy."""
-    records: list[Record] = []
-    tracer = Tracer(records.append)
-    policy = find_policy(policy_name)
-    window = ContextWindow(policy, budget_of(policy, limit), WindowState(estimator("runs")),
-                           Resources(ScriptedModel([]), tracer))
-    history: list[Message] = []
-    for step, message in enumerate(messages):
-        if message["role"] == "assistant":
-            request = window.before_model_call(history, step)
-            tracer.event("model_call", step=step, messages=len(request), tokens=window.tokens)
-        tracer.message(step, message)
-        history.append(message)
-    return records
 
 
 class Hindsight(FolderTest):
@@ -51,7 +33,8 @@ class Hindsight(FolderTest):
             messages += [assistant("", [call(f"g{n}", "search", query)]),
                          tool_result(f"g{n}", "search", "found")]
         for policy in ("digest_minimal", "digest_lean"):
-            found = own_evidence(lived(messages, policy, 1_500), WindowState(estimator("runs")))
+            case = Case(tuple(messages), policy=policy, window=1_500, estimate="runs")
+            found = own_evidence(live(case).records, WindowState(estimator("runs")))
             recording = Recording("s", "test", messages, estimator("runs"))
             base, tally = Tally(recording), Tally(recording)
             replay(recording, [Trial(recording, find_policy(policy), 1_500, [tally])])
@@ -67,11 +50,11 @@ class Hindsight(FolderTest):
             model = Speaker([*(counting(n) for n in range(30)), Reply("done")])
             folder = self.folder / str(window)
             folder.mkdir()
-            live, file = started(folder, model, "Count.", window=window, policy="digest",
+            made, file = started(folder, model, "Count.", window=window, policy="digest",
                                  extra=(Counter(),))
             with file:
-                live.finish(live.turn("Count."))
-            records = read_trace(live.path).records
+                made.finish(made.turn("Count."))
+            records = read_trace(made.path).records
             events = [record.get("event") for record in records]
             self.assertEqual([event for event in events if event in ("evidence", "run_end")],
                              wanted)
