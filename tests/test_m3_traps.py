@@ -7,8 +7,6 @@ from typing import Any
 
 from mini_agent.compression.budget import make_budget
 from mini_agent.compression.policies import budget_of, find_policy, make_policy
-from mini_agent.compression.resources import Resources
-from mini_agent.compression.state import WindowState
 from mini_agent.compression.summariser import LEAST_CHARS, PART_CHARS, Summariser
 from mini_agent.compression.window import ContextWindow
 from mini_agent.errors import ContextOverflowError, ModelError, PromptTooLongError, StrategyError
@@ -16,7 +14,7 @@ from mini_agent.extract import summary
 from mini_agent.messages import Message, assistant, call, tool_result, user
 from mini_agent.texts import Texts
 from mini_agent.tokens import estimator
-from mini_agent.trace import Record, Tracer
+from mini_agent.trace import Record
 
 from .support import payloads
 from .windows import head, rounds, window
@@ -49,11 +47,9 @@ def governed(strategy: str, limit: int, model: Any, records: list[Record],
              settings: dict[str, Any] | None = None, tools: tuple[str, ...] = (),
              **fields: Any) -> ContextWindow:
     """A window whose ladder is one strategy with settings, over an agent with `tools`."""
-    policy = make_policy({"name": "test", "source": "a test", "about": "a test", "ladder": [
-        {"strategy": strategy, "settings": settings or {}}], **fields}, "test")
-    return ContextWindow(policy, budget_of(policy, limit), WindowState(estimator("chars4"), TEXTS),
-                         Resources(model, Tracer(records.append)),
-                         [{"name": name} for name in tools])
+    return window(limit, model=model, records=records, estimate="chars4", scale=True,
+                  ladder=[{"strategy": strategy, "settings": settings or {}}],
+                  tools=[{"name": name} for name in tools], **fields)
 
 
 def spoken(count: int) -> list[Message]:

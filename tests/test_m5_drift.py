@@ -2,20 +2,15 @@
 
 import unittest
 
-from mini_agent.compression.budget import make_budget
 from mini_agent.compression.drift import Drift
 from mini_agent.compression.policies import find_policy
-from mini_agent.compression.resources import Resources
-from mini_agent.compression.state import WindowState
-from mini_agent.compression.window import ContextWindow
 from mini_agent.errors import ContextOverflowError
 from mini_agent.governance import governed_by, with_room
 from mini_agent.lab.happened import happened
 from mini_agent.messages import assistant, call, system, tool_result, user
-from mini_agent.models.scripted import ScriptedModel
 from mini_agent.rhythm import rows
-from mini_agent.tokens import estimator
-from mini_agent.trace import Tracer
+
+from .windows import window
 
 
 class DriftTests(unittest.TestCase):
@@ -105,14 +100,6 @@ class DriftTests(unittest.TestCase):
             self.assertLessEqual(drift.predict(drift.estimate_of(goal)), goal)
 
 
-def window(limit, replies=()):
-    records = []
-    policy = find_policy("published")
-    made = ContextWindow(policy, make_budget(limit), WindowState(estimator("runs")),
-                         Resources(ScriptedModel(replies), Tracer(records.append)))
-    return made, records
-
-
 def session(rounds, size=400):
     """A history of `rounds` calls of one tool, with results of `size` words."""
     history = [system("s"), user("read the files")]
@@ -122,16 +109,22 @@ def session(rounds, size=400):
     return history
 
 
+def published(limit):
+    """A window under the published policy, and its records."""
+    records = []
+    return window(limit, policy="published", estimate="runs", records=records), records
+
+
 class WindowTests(unittest.TestCase):
     """The window holds the prediction, not the estimate, against its budget."""
 
     def test_a_report_over_the_trigger_compresses_where_the_estimate_would_not(self):
         """The endpoint counts three times the estimate: the trigger goes by the endpoint."""
         history = session(3)
-        quiet, records = window(6_000)
+        quiet, records = published(6_000)
         quiet.before_model_call(history, 1)
         self.assertEqual(records, [])
-        told, records = window(6_000)
+        told, records = published(6_000)
         told.before_model_call(history[:6], 1)
         told.reported(3 * told.tokens)
         told.before_model_call(history, 2)
@@ -141,7 +134,7 @@ class WindowTests(unittest.TestCase):
     def test_an_overflow_has_both_counts_and_its_step_is_shown_in_one(self):
         """What an endpoint counts decides; the row of the step is estimated, as every row is."""
         history = [*session(1), user("and now " + "everything " * 3_000)]
-        made, records = window(6_000)
+        made, records = published(6_000)
         made.before_model_call(history[:4], 1)
         made.reported(2 * made.tokens)
         with self.assertRaises(ContextOverflowError):
@@ -191,7 +184,7 @@ class WindowTests(unittest.TestCase):
     def test_usage_from_before_a_change_does_not_trigger_the_next(self):
         """One compression, and none at the following step although the old report was high."""
         history = session(5)
-        made, records = window(6_000)
+        made, records = published(6_000)
         made.before_model_call(history[:8], 1)
         made.reported(made.tokens + 4_000)
         made.before_model_call(history[:10], 2)
@@ -203,7 +196,7 @@ class WindowTests(unittest.TestCase):
     def test_the_answer_of_a_report_comes_in_at_its_true_size(self):
         """The report says 7 tokens of answer, whatever the estimate thinks of it."""
         history = session(1)
-        made, _ = window(100_000)
+        made, _ = published(100_000)
         made.before_model_call(history, 1)
         made.reported(1_000, 7)
         made.take_in([*history, assistant("a long answer " * 50)])
