@@ -1,23 +1,25 @@
 """Milestone 6: what a view holds of the evidence of a step, and the shares that follow.
 
 The shares are those that `evidence.py` defines. What an unchanged message holds is known
-already; any other entry is read once, when it comes into the view. What is left out:
-what a step needed (`evidence.py`), means over steps and sessions (`lab/measures.py`,
-`lab/summary.py`).
+already; any other entry is read once, when it comes into the view. The lab measures other
+policies by it, and a live run at its end its own views (`own_evidence`). What is left out:
+what a step needed (`evidence.py`), means over sessions (`lab/measures.py`, `lab/summary.py`).
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from .compression.state import WindowState
 from .compression.view import Entry
 from .evidence import Evidence, Step
 from .finder import in_context
 from .messages import text_of
+from .trace import Record
 
 _HANDLE = re.compile(r"(?:#|handle=)(\d{1,9})(?!\d)(?:-#(\d{1,9})(?!\d))?")  # or a span
 
@@ -128,3 +130,39 @@ class HeldEvidence:
                       far_in_context=share(step.far, self.has_in_context),
                       fresh=share(step.fresh, self.has), lines=share(step.lines, self.has),
                       reach=share(step.far, self.can_be_had))
+
+
+def own_evidence(records: Sequence[Record], state: WindowState) -> dict[str, Any]:
+    """The payload of `evidence`: what the views of a run had forgotten of what its model used
+    later. `state` is a fresh one, into which the records are folded.
+
+    `measured` are the steps that used something seen more than 8 messages before; the
+    shares are 0 to 1 with 4 decimals, None where nothing was measured.
+    """
+    evidence = Evidence([record["message"] for record in records if record["type"] == "message"])
+    held, entries, found = HeldEvidence(evidence), dict[int, Entry](), list[Shares]()
+    coming = iter(evidence.steps)
+    step = next(coming, None)
+    for record in records:
+        if record["type"] == "message" and step and len(state.history) == step.at:
+            entries = _followed(held, entries, state.view.entries)
+            found.append(held.shares(step))
+            step = next(coming, None)
+        state.fold(record)
+    far = [shares.far for shares in found]
+    return {"step": state.step, "measured": len(far) - far.count(None), "far_recall": mean(far),
+            "far_in_context": mean(shares.far_in_context for shares in found),
+            "recall": mean(shares.recall for shares in found)}
+
+
+def _followed(held: HeldEvidence, before: Mapping[int, Entry],
+              entries: Iterable[Entry]) -> dict[int, Entry]:
+    """Bring `held` from the entries of one view to those of another; these by their ids."""
+    now = {id(entry): entry for entry in entries}
+    for key, entry in before.items():
+        if key not in now:
+            held.leave(entry)
+    for key, entry in now.items():
+        if key not in before:
+            held.enter(entry)
+    return now

@@ -19,7 +19,7 @@ from .compression.policies import Policy
 from .compression.state import WindowState
 from .errors import TraceError, UsageError
 from .governance import Governance, governed_by, recorded_governance, with_room
-from .hindsight import own_evidence
+from .held import own_evidence
 from .loop import Outcome
 from .messages import open_calls, system
 from .meter import Meter

@@ -6,7 +6,7 @@ import unittest
 
 from mini_agent.compression.policies import find_policy
 from mini_agent.compression.state import WindowState
-from mini_agent.hindsight import own_evidence
+from mini_agent.held import own_evidence
 from mini_agent.lab.measures import Tally
 from mini_agent.lab.recording import Recording
 from mini_agent.lab.replay import Trial, replay

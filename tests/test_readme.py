@@ -533,7 +533,7 @@ class HouseTest(unittest.TestCase):
                   "trace"),
                  ("asking", "compression", "evidence", "held", "meter", "rhythm", "tasks",
                   "waiting"),
-                 ("governance", "hindsight", "loop"),
+                 ("governance", "loop"),
                  ("assembly", "audit", "chat", "course", "runner", "session", "subagents",
                   "subcommands"), ("lab",),
                  ("__init__", "__main__", "cli", "commands", "embedded", "live"))
