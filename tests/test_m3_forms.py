@@ -7,7 +7,7 @@ import unittest
 
 from mini_agent import extract
 from mini_agent.actions import CHANGED, READ, access, file_accesses, target
-from mini_agent.compression.sections import bound, merge, parse, render, without_draft
+from mini_agent.compression.sections import bound, parse, render, without_draft
 from mini_agent.compression.verify import FINDERS, Support, is_call, unsupported, refuse_no_text
 from mini_agent.errors import SummaryRefused
 from mini_agent.forms import BY_CODE, FORMS, heading, model_sections
@@ -216,12 +216,6 @@ class SheetTest(unittest.TestCase):
         for text in ("", "one\ntwo", "## A\n1\n## B\n\n2", "pre\n## A\n1", "## A\n## B"):
             with self.subTest(text):
                 self.assertEqual(text, render(parse(text)))
-
-    def test_parts_are_merged_section_by_section(self) -> None:
-        """Oldest first; "none" stands only where no part has anything."""
-        self.assertEqual("## A\n1\n2\n## B\n- none",
-                         merge(["## A\n1\n## B\n- none", "## A\n- none\n2\n## B\n- none"],
-                               "- none"))
 
     def test_a_draft_is_thrown_away(self) -> None:
         """Also one without a frame around the summary; one that never ends is refused."""

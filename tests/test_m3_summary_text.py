@@ -11,7 +11,7 @@ from mini_agent.compression.index import HistoryIndex
 from mini_agent.compression.parts import Parts
 from mini_agent.compression.policies import find_policy
 from mini_agent.compression.resources import Resources
-from mini_agent.compression.sections import SectionLines, Sections, bound, merge, render
+from mini_agent.compression.sections import SectionLines, Sections, bound, parse, render
 from mini_agent.compression.segments import Segment, Segments
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.store import MemoryStore
@@ -47,6 +47,16 @@ def random_text(rng: random.Random) -> str:
     return "\n".join(out)
 
 
+def plain_merger(texts: Sequence[str]) -> str:
+    """One text of several that begin with a heading, section by section."""
+    merged: Sections = {}
+    for text in texts:
+        for head, body in parse(text).items():
+            merged.setdefault(head, []).extend(body)
+    return render({head: [line for line in body if line != NONE] or [NONE] if NONE in body else body
+                   for head, body in merged.items()})
+
+
 class SummaryTextTest(unittest.TestCase):
     """Parts that come and go, against all parts put together."""
 
@@ -69,7 +79,7 @@ class SummaryTextTest(unittest.TestCase):
             self.assertEqual(list(summary.doubtful(history, "## B")),
                              list(anew.doubtful(history, "## B")))
             if all(text.startswith("## ") for _, text in parts):
-                self.assertEqual(summary.text(), merge([text for _, text in parts], NONE))
+                self.assertEqual(summary.text(), plain_merger([text for _, text in parts]))
 
     def test_what_stands_before_the_first_heading_of_any_part_stays_there(self) -> None:
         """It is not put under the last heading of the part before."""
@@ -97,7 +107,7 @@ class SummaryTextTest(unittest.TestCase):
                     self.assertEqual([], Support(history).unsupported(names, range(len(history))))
         own = own_lines(Texts("zh"))
         summary = SummaryText.of(
-            "## 关键决定\n- 从未提到过\n### 关键决定\n## 另外一个标题", own)
+            "## 关键决定\n- 从未提到过\n### 关键决定\n## 另外一个标题", own=own)
         self.assertEqual(["从未提到过", "另外一个标题"], list(summary.doubtful((), "")))
 
     def test_bounding_is_the_plain_search(self) -> None:

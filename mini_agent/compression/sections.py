@@ -1,9 +1,9 @@
-"""Milestone 3: the text of a summary as sections: taken apart, merged, bounded.
+"""Milestone 3: the text of a summary as sections: taken apart, put together, bounded.
 
 Sections map a heading (a line that begins with `## `; "" for what is before
-the first) to its lines. The parts of a long summary are merged section by section,
-and what is too long loses its oldest lines, and says so: the later something
-happened, the more of it is kept. What is left out: what the lines say.
+the first) to its lines. What is too long loses its oldest lines, and says so: the later
+something happened, the more of it is kept. What is left out: how the parts of a long
+summary are merged (`summary_text.py`), and what the lines say.
 """
 
 from __future__ import annotations
@@ -54,21 +54,6 @@ def render(sections: Sections) -> str:
     for head, body in sections.items():
         lines += [head, *body] if head else body
     return "\n".join(lines)
-
-
-def merge(texts: Iterable[str], none: str) -> str:
-    """One text of several, oldest first, section by section.
-
-    `none` is the line that says "nothing": it stays only if nothing else is said.
-    """
-    merged: Sections = {}
-    for text in texts:
-        for head, body in parse(text).items():
-            merged.setdefault(head, []).extend(body)
-    for head, body in merged.items():
-        if none in body:
-            merged[head] = [line for line in body if line != none] or [none]
-    return render(merged)
 
 
 class SectionLines:

@@ -15,7 +15,7 @@ from ..extract import brief
 from ..forms import heading, own_lines
 from .fold import SUMMARY_TOKENS, Fold, fold_first, fold_span
 from .scene import Scene
-from .sections import bound, merge, parse, render
+from .sections import bound, parse, render
 from .segments import Segment
 from .spans import of_stage, runs
 from .summary_text import SummaryText
@@ -73,7 +73,7 @@ class SegmentedSummary:
         for segment in segments.merged(self.fan_in, partial(merge_segments, scene)):
             parts += [scene.texts("segment_title", first=segment.first, last=segment.last,
                                   count=segment.messages), _subsections(segment.text, scene)]
-        return SummaryText.of("\n".join(parts), own_lines(scene.texts))
+        return SummaryText.of("\n".join(parts), own=own_lines(scene.texts))
 
 
 def _subsections(text: str, scene: Scene) -> str:
@@ -87,9 +87,10 @@ def _subsections(text: str, scene: Scene) -> str:
 def merge_segments(scene: Scene, segments: Sequence[Segment]) -> Segment:
     """Some neighbouring segments as one that is no longer than the longest of them."""
     count = scene.estimate.text
-    text = merge((segment.text for segment in segments), scene.texts("said_none"))
+    merged = SummaryText.of(*(segment.text for segment in segments),
+                            none=scene.texts("said_none"))
     limit = max(count(segment.text) for segment in segments)
-    sections = bound(parse(text), limit, count,
+    sections = bound(merged.sections(), limit, count,
                      lambda gone: scene.texts("lines_left_out", count=gone))
     return Segment(segments[0].first, segments[-1].last,
                    sum(segment.messages for segment in segments), render(sections))

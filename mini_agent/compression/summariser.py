@@ -20,7 +20,7 @@ from ..messages import Message, user
 from ..models.base import Model
 from ..texts import Texts
 from .parts import Part, Parts, bounded
-from .sections import merge, without_draft
+from .sections import without_draft
 from .segments import Segments
 from .summary_text import SummaryText
 from .verify import refuse_no_text
@@ -178,9 +178,10 @@ class Summariser:
         half = min(self._limit, whole) // 2
         self._limit = max(LEAST_CHARS, min(half, 2 * window) if window else half)
         answers = self._answers(Parts(self._history).cut(part, self._limit), form)
-        return _Answer(merge([answer.text for answer in answers], self._texts("said_none")),
-                       (refused, *(note for answer in answers for note in answer.notes)),
-                       answers[-1].error)
+        merged = SummaryText.of(*(answer.text for answer in answers),
+                                none=self._texts("said_none"))
+        notes = (note for answer in answers for note in answer.notes)
+        return _Answer(merged.text(), (refused, *notes), answers[-1].error)
 
     def _final(self, output: str, form: str) -> str:
         text = without_draft(output, form)

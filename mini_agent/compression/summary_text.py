@@ -51,9 +51,10 @@ class SummaryText:
         self._nothing: Counter[str] = Counter()  # how many parts say so, by heading
 
     @classmethod
-    def of(cls, text: str, own: frozenset[str] = frozenset()) -> SummaryText:
-        """The summary that is this text. It is about no messages, so all its names are doubtful."""
-        return cls("", own).become([((), text)])
+    def of(cls, *texts: str, none: str = "", own: frozenset[str] = frozenset()) -> SummaryText:
+        """The summary that is these texts, the oldest first. It is about no messages, so all its
+        names are doubtful."""
+        return cls(none, own).become([((), text) for text in texts])
 
     def become(self, parts: Sequence[tuple[Sequence[int], str]]) -> SummaryText:
         """Hold these (history indexes, text) and no others, in this order; returns itself."""
