@@ -283,6 +283,16 @@ class Talking(FolderTest):
         self.assertIn("> count n=1\n  ok, 0.0 s, 889 characters\n", talk.told)
         self.assertEqual("run_end", read_trace(self.folder / "s.jsonl").records[-1]["event"])
 
+    def test_a_path_and_a_comment_are_words_for_the_model(self) -> None:
+        """A command is a name behind a slash, whatever blank comes behind it."""
+        words = ["/etc/hosts is wrong", "/usr/lib/a.py:3: error\n/help", "// TODO", "/* why? */"]
+        talk = self.talk([Reply("done")] * len(words),
+                         [*words, "/nope", "/", "/ help", "/pin\tconstraint // TODO", "/quit\n"])
+        self.assertEqual(words, [message["content"] for message in talk.model.asked[-1]
+                                 if message["role"] == "user"])
+        for told in ("no command /nope", "no command /;", "pinned as constraint"):
+            self.assertIn(told, talk.told)
+
     def test_nothing_said_is_nothing_kept(self) -> None:
         """A conversation that ends at once has no records, and no trace."""
         talk = self.talk([], [])

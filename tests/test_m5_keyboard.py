@@ -144,12 +144,12 @@ class AtATerminal(unittest.TestCase):
         of it is remembered by the line editor."""
         with terminal() as (source, press):
             keyboard, remembered = keyboard_of(source)
-            press("a\nb\n/undo\nc\n")
+            press("a\n/b/c\n/undo\nc\n")
             with keyboard.listening():
                 pass
-            self.assertEqual((["a", "b"], []), (keyboard.typed(), keyboard.typed()))
+            self.assertEqual((["a", "/b/c"], []), (keyboard.typed(), keyboard.typed()))
             self.assertEqual(["/undo", "c"], [keyboard.message("> ") for _ in range(2)])
-            self.assertEqual(["a", "b", "/undo", "c"], remembered)
+            self.assertEqual(["a", "/b/c", "/undo", "c"], remembered)
 
     def test_keys_that_have_no_letter_leave_none(self) -> None:
         """An arrow in front of a command does not make it a word for the model; Ctrl-W and

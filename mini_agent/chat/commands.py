@@ -8,6 +8,7 @@ help. A mistake of the user raises `UsageError`. What is left out: the conversat
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -42,12 +43,12 @@ Command = Callable[[Talk, str], None]
 
 
 def slash_command(chat: Talk, line: str) -> None:
-    """Do what a line that begins with `/` says. Raises `UsageError`."""
-    name, _, rest = line[1:].partition(" ")
+    """Do what a line that begins with `/NAME` says. Raises `UsageError`."""
+    name, *rest = re.split(r"\s", line[1:], maxsplit=1)
     if name not in COMMANDS:
         raise UsageError(f"no command /{name}", place="chat", value=name,
                          remedy=nearest(name, COMMANDS) + " (/help lists them)")
-    COMMANDS[name](chat, rest.strip())
+    COMMANDS[name](chat, "".join(rest).strip())
 
 
 def _context(chat: Talk, rest: str) -> None:

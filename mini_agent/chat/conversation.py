@@ -19,6 +19,7 @@ from ..session import Session
 from .commands import slash_command
 from .contents import status
 from .keyboard import Keyboard
+from .lines import is_command
 from .screen import Screen, joined_to_fit
 
 
@@ -56,7 +57,7 @@ class Conversation:
         try:
             said = self.keyboard.message(self._prompt())
             self._interrupted = False
-            if said.startswith("/"):
+            if is_command(said):
                 slash_command(self, said)
             elif said.strip():
                 self._turn(said)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..interrupts import Interrupts
-from .lines import Lines
+from .lines import Lines, is_command
 
 try:
     import termios
@@ -56,7 +56,7 @@ class Keyboard:
     def typed(self) -> list[str]:
         """The messages that were kept, up to the first command. Each is given once."""
         messages = []
-        while self._kept and not self._kept[0].startswith("/"):
+        while self._kept and not is_command(self._kept[0]):
             messages.append(self._next())
         return messages
 

@@ -7,7 +7,16 @@ two lines of three quotes a message may have many. A paste of many lines comes a
 
 from __future__ import annotations
 
+import re
+
 FENCE = '"""'
+_COMMAND = re.compile(r"/[^\s/*]*(?!\S)")
+
+
+def is_command(message: str) -> bool:
+    """Whether a message is for the program: it begins with `/NAME`, which is neither a path
+    (`/etc/hosts is wrong`) nor a comment of a program."""
+    return _COMMAND.match(message) is not None
 
 
 class Lines:
