@@ -26,6 +26,7 @@ from mini_agent.cli import Parser, guarded
 from mini_agent.columns import columns_of, write_rows
 from mini_agent.compression.budget import windows_of
 from mini_agent.disk import write_file
+from mini_agent.errors import UsageError
 from mini_agent.lab.compare import Plan, compare
 from mini_agent.lab.frontier import frontier_svg
 from mini_agent.lab.heldout import HeldOut, second_halves
@@ -75,7 +76,7 @@ def write(study: Study, said: list[str], command: str, traces: Path) -> list[Pat
 
 
 def main() -> int:
-    """Exit status 0, or 2 where there is nothing to measure."""
+    """Exit status 0. Raises `UsageError` where there is nothing to measure."""
     parser = Parser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", metavar="FOLDER", help="recorded sessions, of any known agent")
     parser.add_argument("--windows", default=WINDOWS, help=f"in tokens ({WINDOWS})")
@@ -86,9 +87,9 @@ def main() -> int:
     windows = windows_of(options.windows)
     study = Study(results_of(options.folder, Plan(POLICIES, windows), options.jobs))
     if not study.windows:
-        print("no session counts at these windows: it takes 20 calls, a history over 1.15 "
-              "windows, and a head under 40 % of one", file=sys.stderr)
-        return 2
+        raise UsageError("no session counts at these windows: it takes 20 calls, a history over "
+                         "1.15 windows, and a head under 40 % of one", place=options.folder,
+                         remedy="give longer ones, as SESSIONS=FOLDER, or smaller --windows")
     write_rows(summary_table(study.summary, columns_of(sys.stdout)), sys.stdout)
     said = list(said_of(study, options.folder, windows, options.jobs))
     for sentence in said:
