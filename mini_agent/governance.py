@@ -67,7 +67,8 @@ def _govern(task: Task, policy: str, window: int | None) -> Governance | None:
         limit = None
     if task.threshold and limit == task.threshold:
         chosen = replace(chosen, trigger=None, reserve=0, margin=0)
-    return governed_by(chosen, limit, find_policy(own or name).estimator)
+    estimator = find_policy(own or name, f"{task.place}: policy").estimator
+    return governed_by(chosen, limit, estimator)
 
 
 def check_child_scripts(task: Task) -> None:

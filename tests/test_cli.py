@@ -244,6 +244,9 @@ class BadInputTest(FolderTest):
         """A mistyped policy is no guess."""
         self.task_refused(r"no policy 'publishd'; did you mean published\?", policy="publishd",
                           threshold=100)
+        task = self.write_task(replies=[DONE], policy="publishd", threshold=100)
+        self.refused("run", str(task), "--policy", "none", "--trace", str(self.folder / "no.jsonl"),
+                     says=r"task\.json:1:\d+: policy: no policy 'publishd'; did you mean published")
 
     def test_a_workspace_that_is_not_there(self) -> None:
         """A wrong folder is said before anything is written."""
