@@ -254,23 +254,6 @@ class BadInputTest(FolderTest):
         self.refused("run", str(task), "--workspace", str(self.folder / "no"), "--trace",
                      str(self.folder / "t.jsonl"), says="the workspace is not a folder; ")
 
-    def test_an_output_that_cannot_be_written(self) -> None:
-        """A trace under a file, where no folder can be made."""
-        task = self.write_task(replies=[DONE])
-        self.refused("run", str(task), "--workspace", str(self.folder), "--trace",
-                     str(task / "t.jsonl"), says="the trace cannot be written .*; name a file")
-
-    def test_json_that_is_nested_too_deep_is_refused(self) -> None:
-        """10,000 brackets are one line, not a crash."""
-        path = self.folder / "task.json"
-        path.write_text("[" * 10_000, encoding="utf-8")
-        self.refused("run", str(path), says="nested too deep|broken JSON")
-
-    def test_wrong_use_of_the_command_itself(self) -> None:
-        """No command, an unknown one, an option without its value: status 2."""
-        for arguments in ((), ("fly",), ("run",), ("run", "x", "--window", "many")):
-            self.assertEqual(2, answered(*arguments).returncode)
-
 
 class ShowTest(FolderTest):
     """`mini-agent show` and `mini-agent tokens`."""

@@ -280,22 +280,6 @@ class WrongSettings(Case):
         self.refused(r"replies\[0\]\.children\.0\.policy: no policy 'clipp'; did you mean clip",
                      "chat", "go", "--script", str(script))
 
-    def test_endpoint_key_and_model(self) -> None:
-        """None set, mistyped, nobody there, a page in its place, a model that is not there."""
-        self.refused("no model is named; set it, or name one with --model")
-        self.refused("OPENAI_API_KEY: there is no key .*; set it", MINI_AGENT_MODEL="m")
-        self.refused("ANTHROPIC_API_KEY: there is no key", MINI_AGENT_MODEL="claude-x")
-        self.refused("OPENAI_BASE_URL: this is not a base URL: 'htp://x'; write it like",
-                     MINI_AGENT_MODEL="m", OPENAI_BASE_URL="htp://x")
-        self.refused("nothing listens there; start the server, or check OPENAI_BASE_URL", status=1,
-                     MINI_AGENT_MODEL="m", OPENAI_BASE_URL="http://127.0.0.1:9")
-        self.refused("no host is known by the name 'no-such-host.invalid'", status=1,
-                     MINI_AGENT_MODEL="m", OPENAI_BASE_URL="https://no-such-host.invalid/v1")
-        for answer, says in ((plain(b"<html>hi</html>"), "a web page answers there; check the"),
-                             (plain({"error": {"message": "no such model: m"}}, 404), "")):
-            with FakeServer(answer) as server:
-                self.refused(says, status=1, MINI_AGENT_MODEL="m", OPENAI_BASE_URL=server.url)
-
     def test_options_that_make_no_sense(self) -> None:
         """Window, prices, policy, limits, both ways of permission."""
         for option, says in (("--window=x", "no window 'x'; give tokens"),

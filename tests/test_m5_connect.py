@@ -185,26 +185,6 @@ class BadEndpointTests(unittest.TestCase):
         self.assertIn("plain http", line)
         self.assertEqual(retries, [])
 
-    def test_a_model_that_is_not_there(self):
-        """404 of three servers: the remedy names the model and its variable."""
-        for body in ({"error": {"message": "The model `m` does not exist or you do not have access "
-                                           "to it.", "code": "model_not_found"}},
-                     {"type": "error", "error": {"type": "not_found_error", "message": "model: m"}},
-                     {"detail": "Not Found"}):
-            with FakeServer(plain(body, 404)) as server:
-                line, _ = self.failure(server.url)
-            self.assertIn("check the model 'm' (MINI_AGENT_MODEL, --model)", line)
-
-    def test_no_key_and_a_wrong_key_are_told_apart(self):
-        """Set one, or check the one that is set."""
-        body = plain({"error": {"message": "Invalid API Key"}}, 401)
-        with FakeServer(body) as server:
-            self.assertIn("the key in OPENAI_API_KEY is not accepted", self.failure(server.url)[0])
-        with FakeServer(body) as server:
-            model = connect(Options(base_url=server.url, model="m"), {})
-            with self.assertRaisesRegex(EndpointError, "set OPENAI_API_KEY to a key"):
-                model.complete([user("x")], [])
-
     def test_every_fault_of_the_network_has_its_line(self):
         """As the library raises them, without a network."""
         from urllib.error import URLError

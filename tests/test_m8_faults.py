@@ -26,7 +26,7 @@ from mini_agent.strict_json import DEEPEST, loads
 from mini_agent.tasks import load_task
 from mini_agent.trace import line, read_trace
 from tests.damage import refusal
-from tests.support import ROOT, FolderTest, called, mini_agent
+from tests.support import ROOT, FolderTest, called
 from tests.test_m5_session import places_in
 
 REFERENCE = ROOT / "traces" / "reference" / "m3-trace.jsonl"
@@ -109,23 +109,6 @@ class CutTest(FolderTest):
         path.write_text(line({"type": "message", "step": 0, "seq": 0, "message": {
             "role": "user", "content": "x" * 10_000_000}}), encoding="utf-8")
         self.assertEqual(10_000_000, len(read_trace(path).messages()[0]["content"]))
-
-
-@unittest.skipUnless(Path("/dev/full").exists(), "this system has no /dev/full")
-class FullDiskTest(FolderTest):
-    """No byte can be written: each command says so in one line."""
-
-    def test_each_file_that_a_command_writes(self) -> None:
-        """A trace, a converted log, a page: what, where and why, and no success."""
-        task = str(self.write_task(replies=[{"content": "done"}]))
-        for arguments in (("run", task, "--trace"), ("convert", str(REFERENCE), "--trace"),
-                          ("chat", "hello", "--script", task, "--trace"),
-                          ("compare", task, "--policy", "published", "--html")):
-            done = mini_agent(*arguments, "/dev/full")
-            with self.subTest(arguments[0]):
-                self.assertIn(done.returncode, (1, 2), done.stderr)
-                self.assertRegex(done.stderr,
-                                 r"\Amini-agent: (trace_failed: )?/dev/full: .*No space left.*\n\Z")
 
 
 class StrangeTextTest(FolderTest):
