@@ -6,7 +6,6 @@ import unittest
 
 from mini_agent.compression.clear import digest
 from mini_agent.compression.offload import head_of
-from mini_agent.compression.pins import Pin
 from mini_agent.compression.policies import find_policy, with_settings
 from mini_agent.compression.store import MemoryStore
 from mini_agent.errors import PromptTooLongError, StrategyError
@@ -224,14 +223,6 @@ class Offload(unittest.TestCase):
         self.assertEqual(run.ask()[3]["content"], "y" * 51)
         self.assertEqual((run.store.results, run.records), ({}, []))
 
-    def test_a_pin_in_an_offloaded_result_is_carried_word_for_word(self) -> None:
-        """The pinned line stands below the preview, which ends long before it."""
-        run = self.session()
-        run.round("x", "row of nine\n" * 5_000 + "port = 9090\n")
-        run.window.take_in(run.history)
-        run.window.pin(Pin(3, "port = 9090", "parameter"), run.step, "user")
-        self.assertTrue(run.ask()[3]["content"].endswith("- parameter: port = 9090"))
-
     def test_what_was_read_back_is_never_stored_again(self) -> None:
         """Results of `read_result` and `recall` are kept already."""
         for tool in ("read_result", "recall"):
@@ -276,22 +267,6 @@ class Offload(unittest.TestCase):
                        run.window.budget, run.step)
         sent = run.window.after_refusal(run.history, run.step, PromptTooLongError("too long"))
         self.assertTrue(sent[3]["content"].startswith("[offloaded #3: "))
-
-    def test_the_prefix_falls_only_where_a_record_says_so(self) -> None:
-        """Over 60 steps each request begins with the whole last one, but for recorded changes."""
-        run = self.session(2_000_000, scale=False, max_chars=5_000)
-        last: list[object] = []
-        for number in range(60):
-            now = run.ask()
-            same = next((at for at, (one, two) in enumerate(zip(last, now)) if one != two),
-                        min(len(last), len(now)))
-            self.assertEqual(same, len(last))  # changes touch only what no request has held
-            last = now
-            run.round("x", "y" * (6_000 if number % 7 == 0 else 100))
-        changes = run.events("context_compression")
-        self.assertEqual([change["step"] for change in changes], [1, 8, 15, 22, 29, 36, 43, 50, 57])
-        for change in changes:
-            self.assertGreater(change["prefix_kept"], 0)
 
 
 class Broken(MemoryStore):

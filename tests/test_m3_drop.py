@@ -38,17 +38,6 @@ def long_session(policy: str, rounds: int = 12, **settings: object) -> PolicySes
 class Sliding(unittest.TestCase):
     """Four variants on the same session."""
 
-    def test_naive_loses_the_task_first_and_tears_calls_from_results(self) -> None:
-        """The system message and the task are gone, and a result has lost its call."""
-        run = PolicySession("naive", 800)
-        torn = 0
-        for number in range(12):
-            run.round(f"f{number}", f"row {number} of it\n" * (18 + 11 * number % 23))
-            torn += run.ask()[0]["role"] == "tool"
-        self.assertNotIn(run.history[0], run.ask())
-        self.assertNotIn(run.history[1], run.ask())
-        self.assertGreater(torn, 0)
-
     def test_one_by_one_they_go_until_the_goal_is_met_and_no_further(self) -> None:
         """Five messages of ten tokens; the newest stays, whatever the goal."""
         view = View(Entry(user("x"), 10, (index,)) for index in range(5))
@@ -79,22 +68,6 @@ class Sliding(unittest.TestCase):
         request = long_session("recall", tools=("read_result",)).ask()
         way = STORED.fullmatch(request[2]["content"])[3]
         self.assertEqual("read_result(handle=N) gives each of them back", way)
-
-    def test_keeping_the_head_saves_the_task_but_still_tears_calls(self) -> None:
-        """The head stands; somewhere a result stands without its call."""
-        run = long_session("keep_head")
-        self.assertEqual(run.ask()[:2], run.history[:2])
-        self.assertEqual(list(dict(pairing_faults(run.ask()))), [2])
-
-    def test_what_naive_and_keep_head_drop_stands_in_the_record(self) -> None:
-        """Nothing in the view tells of it, so the record names each message."""
-        for policy in ("naive", "keep_head"):
-            run = long_session(policy)
-            standing = {index for entry in run.entries for index in entry.stands_for}
-            dropped = [index for change in run.events("context_compression")
-                       for index in change["dropped"]]
-            self.assertEqual(sorted([*standing, *dropped]), list(range(len(run.history))))
-            self.assertEqual(len(run.entries), len(standing))
 
     def test_what_was_dropped_without_a_trace_can_be_taken_back(self) -> None:
         """An undo of it takes nothing out, and puts each message where it was."""
@@ -157,33 +130,6 @@ class Sliding(unittest.TestCase):
         self.assertLess(contents.index("Port 8080."), contents.index("No: port 9090."))
         self.assertEqual([bool(DROPPED.fullmatch(text)) for text in contents[:7]],
                          [False, False, True, False, True, False, True])
-
-    def test_a_long_batch_of_parallel_calls_goes_or_stays_whole(self) -> None:
-        """Seven results and a tail of four messages: the tail begins at their call."""
-        for policy in ("whole_rounds", "snip_middle", "recall"):
-            run = PolicySession(policy, 900)
-            for _ in range(4):
-                run.round("a", *["row\n" * 10] * 7)
-            self.assertEqual(list(pairing_faults(run.ask())), [])
-            self.assertEqual([m["role"] for m in run.ask()[-8:]], ["assistant"] + ["tool"] * 7)
-
-    def test_one_message_alone_over_the_window_is_one_clear_error(self) -> None:
-        """Nothing can be dropped that would help: the overflow names the newest messages."""
-        run = PolicySession("whole_rounds", 200)
-        with self.assertRaises(ContextOverflowError) as caught:
-            run.round("a", "row\n" * 400)
-            run.ask()
-        self.assertEqual(caught.exception.immovable[0][0], "the newest messages")
-
-    def test_a_pin_in_a_dropped_round_is_carried_by_the_note(self) -> None:
-        """Word for word, through every later note."""
-        for policy in ("whole_rounds", "snip_middle", "recall"):
-            run = PolicySession(policy, 800)
-            run.window.state.pins = Pins((Pin(5, "row 1 of it", "parameter"),))
-            for number in range(20):
-                run.round(f"f{number}", f"row {number} of it\n" * 28)
-                self.assertTrue(any("row 1 of it" in message["content"] for message in run.ask())
-                                or number < 1)
 
     def test_spans_of_handles_are_short(self) -> None:
         """Neighbours are one span."""
