@@ -205,9 +205,10 @@ class EndingTest(ToolCase):
         file = self.root / "pid"
         self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, interrupt))
         threading.Thread(target=once_it_runs, daemon=True).start()
-        self.put("s.py", "import os, time\nprint('so far')\nwith open('pid', 'w') as file:\n"
-                         "    print(os.getpid(), file=file)\n"
-                         "try:\n    time.sleep(90)\nexcept KeyboardInterrupt:\n    pass\n")
+        self.put("s.py", "import os, time\nprint('so far')\ntry:\n"
+                         "    with open('pid', 'w') as file:\n"
+                         "        print(os.getpid(), file=file)\n"
+                         "    time.sleep(90)\nexcept KeyboardInterrupt:\n    pass\n")
         with mock.patch("mini_agent.tools.process.GRACE", PATIENCE), \
                 self.assertRaises(ToolInterrupted) as caught:
             self.shell(f"{sys.executable} s.py; true")
