@@ -157,7 +157,7 @@ class AtATerminal(unittest.TestCase):
         for keys, typed in (
                 (("\x1b[D/quit\r",), ["/quit"]), (("a\x1b[A\x7fb\r",), ["b"]),
                 (("\x1b[1;5Cx\x1bOPy\x1b[3~\r",), ["xy"]), (("a\x1b", "[Cb\r"), ["ab"]),
-                (("\x1b[200~a\rb\r\x1b[201~\r",), ["a", "b", ""]), (("q\x1b\r",), ["q"]),
+                (("q\x1b\r",), ["q"]),
                 (("\x1b\x1b[Aq\r",), ["q"]), (("one two \x17three\r",), ["one three"]),
                 (("one\x17\x17b\r",), ["b"]), (("a\x15b\x01\x0c\tc\x9b\r",), ["b\tc"]),
                 (("\x1b[" + "1" * 30 + "\r",), ["1" * 9])):
@@ -165,6 +165,22 @@ class AtATerminal(unittest.TestCase):
                 made = Keys()
                 self.assertEqual(typed, [line for part in keys for line in
                                          made.add(part.encode())])
+
+    def test_a_paste_of_many_lines_while_the_model_works_is_one_message(self) -> None:
+        """A terminal that marks pastes is asked to, as long as it is listened to. A path in the
+        paste is no command, and what is pasted and not sent goes on at the prompt."""
+        with terminal() as (source, press):
+            prompts = io.StringIO()
+            keyboard, _ = keyboard_of(source, prompts)
+            keyboard.pastes = True
+            press("see: \x1b[200~Traceback:\r  File x\r/lib/a\r\x1b[201~?\r"
+                  "\x1b[200~one\ntwo\x1b[201~")
+            with keyboard.listening():
+                self.assertEqual("\x1b[?2004h", prompts.getvalue())
+            self.assertEqual("\x1b[?2004h\x1b[?2004l", prompts.getvalue())
+            self.assertEqual(["see: Traceback:\n  File x\n/lib/a\n?"], keyboard.typed())
+            press("\n")
+            self.assertEqual("one\ntwo", keyboard.message("> "))
 
     def test_it_is_silent_while_somebody_listens_and_as_before_then(self) -> None:
         """It shows what is typed again; no descriptor is left open."""

@@ -162,7 +162,7 @@ def _quit(chat: Talk, rest: str) -> None:
 WIDE, USAGE = 72, 22  # columns that the table of /help needs, and those of its first column
 HELP = (
     'A line that ends in \\ goes on; a message of many lines stands between lines of """, or is '
-    "pasted at the prompt.\n"
+    "pasted.\n"
     "What you type while the model works is kept and comes next. An empty line goes on.\n"
     "Ctrl-C ends the step, twice the program.")
 

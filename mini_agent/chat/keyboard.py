@@ -35,8 +35,8 @@ class Keyboard:
 
     `remember` adds a message to the history of the line editor, `line` returns the line that is
     being typed, `prefill` puts a text into the next one (`line_editing` sets them). `begun`:
-    whether the last Ctrl-C discarded a message that had been begun. `ends_line`: the line editor
-    itself ends the line of the prompt at Ctrl-D.
+    whether the last Ctrl-C discarded a message that had been begun. `pastes`: the terminal marks
+    them if asked to, and then the line editor itself ends the line of the prompt at Ctrl-D.
     """
 
     def __init__(self, source: TextIO, interrupts: Interrupts, prompts: TextIO,
@@ -46,7 +46,7 @@ class Keyboard:
         self.remember: Callable[[str], None] = lambda line: None
         self.line: Callable[[], str] = str
         self.prefill: Callable[[str], None] | None = None
-        self.begun = self.ends_line = False
+        self.begun = self.pastes = False
         self._half = ""  # a line that was begun while the model worked
         self._kept: deque[str] = deque()
         self._ended = False
@@ -123,7 +123,7 @@ class Keyboard:
         try:
             line = self._read(prompt, half)
         except EOFError:
-            if self.interactive and not (self.ends_line and self._edited):
+            if self.interactive and not (self.pastes and self._edited):
                 self._end_line()
             raise
         except OSError as error:
@@ -191,14 +191,23 @@ class Keyboard:
         try:
             self._listener = Listener(self._source.fileno(), self._keep, self._half)
             self._half = ""
+            self._mark_pastes("h")
         except termios.error:  # the terminal has gone
             self._ended = True
 
     def _stop(self) -> None:
         if self._listener is not None:
+            self._mark_pastes("l")
             ended, self._half = self._listener.stop()
             self._ended = self._ended or ended
             self._listener = None
+
+    def _mark_pastes(self, on: str) -> None:
+        """Ask the terminal to mark where a paste begins and ends ("h"), or no longer ("l")."""
+        if self.pastes:
+            with suppress(OSError):  # the terminal may have gone
+                self._prompts.write(f"\x1b[?2004{on}")
+                self._prompts.flush()
 
     def _keep(self, message: str) -> None:
         self._kept.append(message)
@@ -223,7 +232,7 @@ def line_editing(keyboard: Keyboard, history: Path | None,
     readline.parse_and_bind("set convert-meta off")  # in the locale C, a Chinese letter is no Alt-x
     if pastes:
         readline.parse_and_bind("set enable-bracketed-paste on")  # Python turns it off
-        keyboard.ends_line = True  # a habit of the editor with that setting alone
+        keyboard.pastes = True
     keyboard.remember, keyboard.line = readline.add_history, readline.get_line_buffer
     keyboard.prefill = lambda text: readline.set_startup_hook(
         partial(readline.insert_text, text) if text else None)

@@ -23,19 +23,21 @@ from .lines import Lines
 
 LETTER_BACK, WORD_BACK, LINE_BACK = "\b\x7f", "\x17", "\x15"  # Backspace, Ctrl-W, Ctrl-U
 END, ESCAPE = "\x04", "\x1b"  # Ctrl-D; what an arrow key begins with
+PASTES = {"\x1b[200~": True, "\x1b[201~": False}  # what stands around a paste: whether it begins
 _HALF_A_KEY = re.compile(r"\x1b(?:[\[O][ -?]{0,20})?")
 CHUNK = 65_536
 
 
 class Keys:
-    """Makes lines of the bytes that keys send. Keys without a letter (arrows) do nothing here.
-    `ended`: the input was closed with Ctrl-D."""
+    """Makes lines of the bytes that keys send; a paste of many is one, where the terminal marks
+    it. Keys without a letter (arrows) do nothing here. `ended`: the input was closed with Ctrl-D.
+    """
 
     def __init__(self, begun: str = "") -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._letters = list(begun)
         self._key = ""  # what has come of a key that sends several letters
-        self.ended = False
+        self._pasting = self.ended = False
 
     @property
     def begun(self) -> str:
@@ -45,12 +47,13 @@ class Keys:
     def add(self, data: bytes) -> Iterator[str]:
         """The lines that `data` completes; a pasted one may end in a carriage return."""
         for letter in self._decoder.decode(data):
-            if letter in "\r\n":
+            if letter in "\r\n" and not self._pasting:
                 line, self._letters, self._key = self.begun, [], ""
                 yield line
             elif self._key or letter == ESCAPE:
                 self._key = letter if letter == ESCAPE else self._key + letter
                 if not _HALF_A_KEY.fullmatch(self._key):
+                    self._pasting = PASTES.get(self._key, self._pasting)
                     self._key = ""
             elif letter in LETTER_BACK:
                 del self._letters[-1:]
@@ -61,8 +64,8 @@ class Keys:
                 self._letters = list(f"{words[0]} " if len(words) == 2 else "")
             elif letter == END:
                 self.ended = self.ended or not self._letters
-            elif letter == "\t" or unicodedata.category(letter) != "Cc":
-                self._letters.append(letter)
+            elif letter in "\t\r\n" or unicodedata.category(letter) != "Cc":
+                self._letters.append("\n" if letter == "\r" else letter)
 
 
 class Listener:
