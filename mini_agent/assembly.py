@@ -105,11 +105,11 @@ class AgentBuilder:
         grant = self.setup.grant
         guard = Guard(self._globs, self.workspace, grant.writes,
                       own_paths(self.folder, self.workspace.root))
-        own = standard_tools(self.workspace, names=grant.tools, allow_shell=grant.shell,
-                             own_session=not grant.is_child)
-        tools = [guard.watched(tool) if tool.name == "run_command" else tool for tool in own]
+        tools = standard_tools(self.workspace, names=grant.tools, allow_shell=grant.shell,
+                               own_session=not grant.is_child, watch=guard.watched)
+        own = [tool.name for tool in tools]
         tools += [*self._window_tools(governance), *self.setup.extra,
-                  *self._subagent_tools([tool.name for tool in own], governance, started)]
+                  *self._subagent_tools(own, governance, started)]
         if governance is not None and DESCRIBE in tools_of(governance.policy):
             tools.append(DescribeTool(ToolBox(tools, self.texts).declarations(), self.texts))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import call
 
 from .base import Tool
 from .files import EditFile, ListFiles, ReadFile, WriteFile
 from .search import SearchText
-from .shell import RunCommand
+from .shell import RunCommand, Watch
 from .skill import Skill
 from .workspace import Workspace
 
@@ -17,12 +18,14 @@ READERS = ("list_files", "read_file", "search_text", "skill")  # those that chan
 
 
 def standard_tools(workspace: Workspace, *, names: Sequence[str] = NAMES,
-                   allow_shell: bool = False, own_session: bool = True) -> list[Tool]:
+                   allow_shell: bool = False, own_session: bool = True,
+                   watch: Watch = call) -> list[Tool]:
     """The tools with these `names`, in the order in which they are declared to the model; `skill`
     only if the workspace has skills. The other settings are those of `RunCommand`."""
     skill = Skill(workspace)
     tools: tuple[Tool, ...] = (
         ListFiles(workspace), ReadFile(workspace), SearchText(workspace), WriteFile(workspace),
-        EditFile(workspace), RunCommand(workspace, allow_shell, own_session=own_session),
+        EditFile(workspace),
+        RunCommand(workspace, allow_shell, own_session=own_session, watch=watch),
         *([skill] if skill.names() else []))
     return [tool for tool in tools if tool.name in names]

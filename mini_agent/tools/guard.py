@@ -24,7 +24,7 @@ from unicodedata import normalize
 from ..disk import real_path
 from ..errors import ToolError
 from ..hostile import one_line
-from .base import Checked, Tool
+from .base import Tool
 from .workspace import Workspace
 
 WRITERS = ("write_file", "edit_file")
@@ -63,9 +63,9 @@ class Guard:
         """Whether a path from the root may be written: it was given, or all are."""
         return self.given is None or any(covers(own, path) for own in self.given)
 
-    def watched(self, tool: Tool) -> Tool:
-        """The same tool, but its result also says which protected files it changed."""
-        return WatchedTool(tool, self)
+    def watched(self, work: Callable[[], str]) -> str:
+        """What `work` returns or raises, after a note of the protected files that it changed."""
+        return self.reporting(self.snapshot(), work)
 
     def snapshot(self) -> dict[str, str]:
         """By path, a mark of the state of each file that is protected or was not given."""
@@ -123,38 +123,6 @@ class Guard:
             return hashlib.sha256(self.workspace.read(path)).hexdigest()
         except ToolError as error:  # too large, or gone in between: that much can be compared
             return str(error)
-
-
-@dataclass(frozen=True)
-class WatchedTool:
-    """A tool whose writes cannot be known beforehand, so its result says what it changed."""
-
-    tool: Tool
-    guard: Guard
-
-    @property
-    def name(self) -> str:
-        """The name of the tool."""
-        return self.tool.name
-
-    @property
-    def description(self) -> str:
-        """That of the tool."""
-        return self.tool.description
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Those of the tool."""
-        return self.tool.parameters
-
-    def check(self, **arguments: Any) -> None:
-        """Raises what the `check` of the tool raises, if it has one."""
-        if isinstance(self.tool, Checked):
-            self.tool.check(**arguments)
-
-    def __call__(self, **arguments: Any) -> str:
-        before = self.guard.snapshot()
-        return self.guard.reporting(before, lambda: self.tool(**arguments))
 
 
 def covers(given: str, path: str) -> bool:

@@ -12,8 +12,9 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import call
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,6 +26,7 @@ from .process import ProgramResult, run_program
 from .schema import object_of
 from .workspace import Workspace
 
+Watch = Callable[[Callable[[], str]], str]  # does some work, and may add to its result
 SECONDS = 60.0       # time limit for a command that names none
 LONGEST = 600.0      # the highest limit that a call may ask for
 SECRETS = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "COOKIE")  # in a variable's name
@@ -67,6 +69,7 @@ class RunCommand:
     """`exit=0` and the output; a command with another exit status is a COMMAND_FAILED.
 
     `timeout` is in seconds, `limit` in characters; `own_session`: see `process.run_program`.
+    `watch` is given the work of each call, since nobody can know beforehand what it writes.
     """
 
     workspace: Workspace
@@ -74,6 +77,7 @@ class RunCommand:
     timeout: float = SECONDS
     limit: int = LIMIT
     own_session: bool = True
+    watch: Watch = call
     name: ClassVar[str] = "run_command"
 
     @property
@@ -97,8 +101,10 @@ class RunCommand:
         self._prepared(command, shell)
 
     def __call__(self, command: str, shell: bool = False, timeout: float | None = None) -> str:
+        return self.watch(lambda: self._run(command, shell, timeout or self.timeout))
+
+    def _run(self, command: str, shell: bool, seconds: float) -> str:
         prepared = self._prepared(command, shell)
-        seconds = self.timeout if timeout is None else timeout
         try:
             done = run_program(
                 prepared, folder=self.workspace.root, timeout=seconds, clean=self._clean,
