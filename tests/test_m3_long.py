@@ -1,4 +1,4 @@
-"""Milestone 3: long sessions: what is kept over 200 steps, and how stable requests are."""
+"""Milestone 3: long sessions: what is kept over 200 steps, and what holds there."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from mini_agent.compression.budget import MOST
 from mini_agent.compression.policies import find_policy, policy_names
 from mini_agent.compression.view import Entry
 from mini_agent.messages import Message, assistant, call, system, tool_result, user
-from mini_agent.tokens import estimator
 
 from .histories import Case
-from .lawbook import Life, live
-from .stability import Request, requests
+from .lawbook import Life, broken_laws, live
 from .support import payloads
 
 FIRST = "Never touch config/prod.yaml."
@@ -86,24 +84,17 @@ class Talk(unittest.TestCase):
         self.assertEqual("", self.overflow("clip", user_share=.3))
 
 
-class Stability(unittest.TestCase):
-    """The share of each request that is unchanged from the last one."""
+class Laws(unittest.TestCase):
+    """What is judged on short random sessions, on one of 60 steps."""
 
-    def test_it_falls_only_where_a_record_says_so(self) -> None:
-        """Over 60 steps, under every policy, to the token."""
+    def test_they_hold_under_every_policy(self) -> None:
+        """But for those that it names: among them that a request begins with the last one as far
+        as the records say, to the token."""
         for name in policy_names():
             with self.subTest(policy=name):
-                made = list(requests(lived(name, 60).records, estimator("chars4")))
-                self.assertEqual([request.step for request in made], list(range(61)))
-                for request in made:
-                    self.assertGreaterEqual(request.kept, request.promised)
-
-    def test_the_numbers_of_a_request(self) -> None:
-        """Nothing is sent before the first; without a change all of the last one stays."""
-        first, second, third, _ = requests(lived("none", 3).records, estimator("chars4"))
-        self.assertEqual((first.kept, first.share), (0, 0.0))
-        self.assertEqual(second, Request(1, second.tokens, first.tokens, first.tokens))
-        self.assertEqual(round(third.share, 4), round(second.tokens / third.tokens, 4))
+                life = lived(name, 60)
+                self.assertEqual([], [fault for fault in broken_laws(life)
+                                      if fault[0] not in life.policy.breaks])
 
 
 if __name__ == "__main__":
