@@ -133,7 +133,10 @@ def called(*arguments: object) -> tuple[int, str, str]:
     """A command in this process, which is faster: its status, standard output and error."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
-        status = cli.main([*map(str, arguments)])
+        try:
+            status = cli.main([*map(str, arguments)])
+        except SystemExit as leaving:  # --help
+            status = int(leaving.code or 0)
     return status, out.getvalue(), err.getvalue()
 
 

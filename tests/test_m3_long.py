@@ -85,14 +85,14 @@ class Talk(unittest.TestCase):
 
 
 class Laws(unittest.TestCase):
-    """What is judged on short random sessions, on one of 60 steps."""
+    """What is judged on short random sessions, on one of 40 steps."""
 
     def test_they_hold_under_every_policy(self) -> None:
         """But for those that it names: among them that a request begins with the last one as far
         as the records say, to the token."""
         for name in policy_names():
             with self.subTest(policy=name):
-                life = lived(name, 60)
+                life = lived(name, 40)
                 self.assertEqual([], [fault for fault in broken_laws(life)
                                       if fault[0] not in life.policy.breaks])
 
