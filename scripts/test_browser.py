@@ -33,6 +33,20 @@ LARGEST = 3_000_000  # bytes of such a page
 LESSON = ROOT / "workspace" / "sessions" / "lesson.jsonl"
 LESSON_OPTIONS = ("--policy", "none,naive,keep_head,whole_rounds,clip,clip_errors",
                   "--window", "1800", "--fact", "AssertionError")
+PALE = """
+const light = color => { const [r, g, b] = color.match(/[0-9.]+/g).slice(0, 3).map(part => {
+  part /= 255; return part > .03928 ? ((part + .055) / 1.055) ** 2.4 : part / 12.92; });
+  return .2126 * r + .7152 * g + .0722 * b + .05; };
+const clear = color => color.startsWith('rgba') && color.endsWith(' 0)');
+const behind = part => { while (clear(getComputedStyle(part).backgroundColor)) {
+  part = part.parentElement; } return light(getComputedStyle(part).backgroundColor); };
+return [...document.querySelectorAll('main *')].filter(part => {
+  if (part.tagName === 'title' || !part.getClientRects().length || ![...part.childNodes].some(
+      node => node.nodeType === Node.TEXT_NODE && node.textContent.trim())) return false;
+  const style = getComputedStyle(part), back = behind(part);
+  const front = light(part instanceof SVGElement ? style.fill : style.color);
+  return Math.max(front, back) / Math.min(front, back) < 4.5;
+}).map(part => part.textContent);"""  # the texts with less contrast than WCAG 2 asks for (AA)
 _missing = find_browser()
 
 
@@ -240,6 +254,13 @@ class BrowserTest(unittest.TestCase):
                 self.window.screenshot(TRACES / f"page-{name}.png")
                 self.window.run("document.getElementById('bench').scrollIntoView()")
                 self.window.screenshot(TRACES / f"page-bench-{name}.png")
+
+    def test_every_text_can_be_told_from_its_ground(self) -> None:
+        """By day and by night, the names at the curves too."""
+        for dark in (False, True):
+            with browser(dark=dark) as self.window:
+                self.window.open(self._lesson(), "#s=0&p=clip&w=1800&t=5")
+                self.assertEqual([], self.window.run(PALE))
 
     def test_nothing_is_cut_off_on_paper(self) -> None:
         """No column is behind an edge, and what only a screen can show is not there."""
