@@ -10,7 +10,7 @@ from typing import Any
 from mini_agent.compression.policies import find_policy
 from mini_agent.lab.compare import Plan, result_of
 from mini_agent.lab.extremes import check_names
-from mini_agent.lab.halves import second_half
+from mini_agent.lab.recording import second_half
 from mini_agent.lab.heldout import SHIPPED, HeldOut, second_halves
 from mini_agent.lab.sessions import LogSession
 from mini_agent.lab.sources import Source

@@ -23,13 +23,12 @@ from ..hostile import clean
 from ..meter import Prices, prices
 from ..tokens import estimator
 from .extremes import check_names, lab_policy
-from .halves import second_half
 from .measures import Tally
 from .pagedata import PageRecorder, page_session
 from .pageform import PageRun
 from .pagesize import with_changes_that_fit
 from .processes import Job, side_by_side
-from .recording import Recording
+from .recording import Recording, second_half
 from .replay import Trial, replay
 from .results import Result, UnreadFile
 from .rows import TrialRow

@@ -110,3 +110,14 @@ class Recording:
             found = dict.fromkeys(words(text_of(self.messages[index])))
             self._words[index] = [word for word in found if word not in GENERAL]
         return self._words[index]
+
+
+def second_half(messages: Sequence[Message]) -> list[Message]:
+    """The second half of a session as one of its own, to test a policy on another history: all up
+    to the first user message, and from the first model call after the middle on."""
+    opening = next((at + 1 for at, message in enumerate(messages)
+                    if message["role"] == "user"), 0)
+    middle = max(opening, len(messages) // 2)
+    start = next((call.start for call in model_calls(messages) if call.start >= middle),
+                 len(messages))
+    return [*messages[:opening], *messages[start:]]

@@ -7,7 +7,6 @@ characters are shown as escapes, since what a tool printed must not control the 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
