@@ -15,21 +15,8 @@ from typing import Any
 from ..columns import WIDTH, number_of
 from .catalogue import POLICIES
 from .laws import named
-from .policies import ALWAYS, STRATEGIES, Policy, Rung
+from .policies import ALWAYS, SETTINGS, STRATEGIES, Policy, Rung
 from .scene import Strategy
-
-ABOUT = {  # the settings of a policy's own
-    "breaks": "numbers of the laws that it breaks on purpose",
-    "trigger": 'over how much something is done: 50000, "80%" or "-16384"; null: the window',
-    "target": "down to how much then, in the same forms; null: the trigger",
-    "reserve": "tokens that stay free for the answer",
-    "margin": "tokens below that at which something is done",
-    "protect_last": "messages at the end that are neither dropped nor summarised",
-    "shorten_tail": "whether results among them may be shortened",
-    "user_share": "share of the window that users' words may fill as they are",
-    "frozen": "whether what was sent stays as it was sent",
-    "scale": "whether numbers of tokens are for a window of 200,000",
-    "stages": "whether the end of a stage is a trigger as well"}
 
 
 def policy_lines(policy: Policy) -> Iterator[str]:
@@ -53,7 +40,7 @@ def parts_of_a_policy() -> Iterator[dict[str, Any]]:
     what it does, its settings and their defaults, and the choices for a setting that has some."""
     yield {"strategy": "",
            "about": "a policy file has a name and a ladder of strategies; if wanted:",
-           "settings": {name: getattr(Policy, name) for name in ABOUT}, "choices": {}}
+           "settings": {name: field.default for name, field in SETTINGS.items()}, "choices": {}}
     for name, made in STRATEGIES.items():
         yield {"strategy": name, "about": (made.__doc__ or "").splitlines()[0],
                "settings": {field.name: getattr(made(), field.name)
@@ -77,7 +64,7 @@ def part_lines() -> Iterator[str]:
         for name, value in part["settings"].items():
             choices = part["choices"].get(name)
             said = (f"of {json.dumps(choices)}" if choices
-                    else "" if part["strategy"] else ABOUT[name])
+                    else "" if part["strategy"] else SETTINGS[name].metadata["about"])
             yield f"  {json.dumps(name)}: {json.dumps(value)}   {said}".rstrip()
 
 

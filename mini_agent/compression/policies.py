@@ -39,18 +39,7 @@ STRATEGIES: dict[str, type[Strategy]] = {made.name: made for made in (
     HandoffForm, HandoffFive, ContextReset, HardCollapse, StateCard, Admission,
     CoverageDigest)}
 
-_COUNT = {"type": "integer", **BOUNDS}
-SCHEMA = object_of({  # triggers are of two kinds, which `tokens_at` knows
-    "name": TEXT, "source": TEXT, "about": TEXT, "estimator": one_of(ESTIMATORS),
-    "breaks": array_of({"type": "integer", "minimum": 1, "maximum": 9}),
-    "trigger": {}, "target": {}, "reserve": _COUNT, "margin": _COUNT,
-    "protect_last": _COUNT, "user_share": {"type": "number", "minimum": 0, "maximum": 1},
-    **{name: {"type": "boolean"} for name in ("shorten_tail", "frozen", "scale", "stages")},
-    "ladder": array_of(object_of({"strategy": TEXT, "trigger": {}, "settings": OBJECT},
-                                 ("strategy",)))}, ("name", "ladder"))
-
 ALWAYS = 0  # the trigger of a rung that is taken before every call, and not only in need
-NO_SETTINGS = ("name", "source", "about", "estimator", "ladder", "data")  # which policy it is
 
 
 @dataclass(frozen=True)
@@ -61,34 +50,48 @@ class Rung:
     trigger: str | int | None = None
 
 
+_COUNT, _FLAG = {"type": "integer", **BOUNDS}, {"type": "boolean"}
+_AMOUNT: dict[str, Any] = {}  # of two kinds, which `tokens_at` knows
+_LAWS = array_of({"type": "integer", "minimum": 1, "maximum": 9})
+
+
+def _setting(default: Any, schema: Mapping[str, Any], about: str) -> Any:
+    return dataclasses.field(default=default, metadata={"schema": schema, "about": about})
+
+
 @dataclass(frozen=True)
 class Policy:
-    """A named ladder. `breaks` are the laws that it breaks on purpose.
-
-    `protect_last`: messages at the end that are neither dropped nor summarised;
-    `shorten_tail`: whether results among them may be shortened; `user_share`: how
-    much of the window users' words may fill verbatim; `frozen`: what has been sent
-    is not shortened later; `scale`: absolute numbers are for 200,000 tokens;
-    `stages`: a stage boundary is a trigger as well; `data`: the file it was read from.
-    """
+    """A named ladder, and settings of its own; `data` is the file that it was read from."""
 
     name: str
     source: str
     about: str
     ladder: tuple[Rung, ...] = ()
-    breaks: tuple[int, ...] = ()
-    trigger: str | int | None = None
-    target: str | int | None = None
-    reserve: int = 0
-    margin: int = 0
-    protect_last: int = 4
-    shorten_tail: bool = True
-    user_share: float = 1.0
-    frozen: bool = False
-    scale: bool = True
-    stages: bool = False
+    breaks: tuple[int, ...] = _setting((), _LAWS, "numbers of the laws that it breaks on purpose")
+    trigger: str | int | None = _setting(None, _AMOUNT, 'over how much something is done: 50000, '
+                                         '"80%" or "-16384"; null: the window')
+    target: str | int | None = _setting(
+        None, _AMOUNT, "down to how much then, in the same forms; null: the trigger")
+    reserve: int = _setting(0, _COUNT, "tokens that stay free for the answer")
+    margin: int = _setting(0, _COUNT, "tokens below that at which something is done")
+    protect_last: int = _setting(
+        4, _COUNT, "messages at the end that are neither dropped nor summarised")
+    shorten_tail: bool = _setting(True, _FLAG, "whether results among them may be shortened")
+    user_share: float = _setting(1.0, {"type": "number", "minimum": 0, "maximum": 1},
+                                 "share of the window that users' words may fill as they are")
+    frozen: bool = _setting(False, _FLAG, "whether what was sent stays as it was sent")
+    scale: bool = _setting(True, _FLAG, "whether numbers of tokens are for a window of 200,000")
+    stages: bool = _setting(False, _FLAG, "whether the end of a stage is a trigger as well")
     estimator: str = "runs"
     data: Mapping[str, Any] | None = dataclasses.field(default=None, compare=False, repr=False)
+
+
+SETTINGS = {field.name: field for field in dataclasses.fields(Policy) if "about" in field.metadata}
+SCHEMA = object_of({
+    "name": TEXT, "source": TEXT, "about": TEXT, "estimator": one_of(ESTIMATORS),
+    **{name: field.metadata["schema"] for name, field in SETTINGS.items()},
+    "ladder": array_of(object_of({"strategy": TEXT, "trigger": {}, "settings": OBJECT},
+                                 ("strategy",)))}, ("name", "ladder"))
 
 
 def budget_of(policy: Policy, window: int | None) -> Budget:
@@ -186,8 +189,8 @@ def with_settings(policy: Policy, settings: Mapping[str, Any], place: str) -> Po
     Raises `UsageError` for a key that neither has, or a value of another type.
     """
     for key, value in settings.items():
-        if key not in NO_SETTINGS and has_setting(policy, key):
-            policy = with_setting(policy, key, value, place, SCHEMA["properties"][key])
+        if key in SETTINGS:
+            policy = with_setting(policy, key, value, place, SETTINGS[key].metadata["schema"])
             continue
         if not any(has_setting(rung.strategy, key) for rung in policy.ladder):
             known = [field.name for rung in policy.ladder
