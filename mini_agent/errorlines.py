@@ -41,8 +41,8 @@ _STATED = re.compile(r"""
     """, re.VERBOSE)
 # A place with something said of it: of go, linters, msvc. A frame of a traceback says nothing.
 _REMARKED = re.compile(r"^\s*[^\s:()]+\.\w{1,5}(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)):\s(?!in \S+$)\S")
-_TALLY = re.compile(  # of maven, of unittest: what failed, not why
-    r"\bTests run:|<<< (?:FAILURE|ERROR)!|^(?:ERROR|FAIL): \w+ \(\S+\)$")
+_TALLY = re.compile(  # of maven, of unittest, of node: what failed, not why
+    r"\bTests run:|<<< (?:FAILURE|ERROR)!|^(?:ERROR|FAIL): \w+ \(\S+\)$|^\s+name: '\w+'$")
 _ANNOUNCED = re.compile(r"\bTraceback \(most recent call last\):")
 _SUSPECT = re.compile(r"""
     ^(?:(?:---\s)?(?:FAIL|FAILED|ERROR|not\ ok)\b|\s*(?:✗|✕|✖|×|●|❌)\s)|\.\.\.\ ?(?:FAIL|FAILED|ERROR)\b
@@ -71,9 +71,11 @@ _PASSED = re.compile(r"(?:\.\.\.\s?ok|\bPASS(?:ED)?|✓|✔|√|通过)"
 _PLACE = re.compile(r"""
     ^[\s|│]*File\ "[^"]+",\ line\ \d+ | ^\s*-->\s\S+:\d+ | ^\s+at\s.*:\d+\)?$ | ^[\s|│]*on\ \S+\ line\ \d+
     |^\s+(?:[❯\#]\s+)?\S+\.\w{1,5}:\d+(?::\d+|:in\b|\s\+0x|:?\s|$) | ^\s*\#\d+\s.*\.\w{1,5}(?::\d+|\(\d+\))
-    |^\S+\.\w{1,5}:\d+(?::|$)""", re.VERBOSE)
+    |^\s+\S[^()]*\s\(\S+\.\w{1,5}:\d+:\d+\)$ | ^\S+\.\w{1,5}:\d+(?::|$)  # a frame in a TAP of node
+    """, re.VERBOSE)
 _INSIDE = re.compile(r"\.[A-Za-z]\w{0,4}:\d+:\d+")  # a place in the middle of a line
-_BELOW = re.compile(r"^\s+(?:at|❯)\s")  # frames below what was wrong: of node, of java
+_BELOW = re.compile(r"^\s+(?:at|❯)\s|:\d+:\d+\)$")  # frames below what was wrong: of node, of java
+_THROWN = re.compile(r"^\s*(?:Uncaught )?[A-Z][\w.$]*(?: [\[(]\w+[\])])?(?::\s|$)")
 _GOES_ON = re.compile(r"(?:[:\uff1a]|: ?[|>]-?)\s*$|^\s+(?:expect\(.*\)\.|Expected\b.*:\s)")
 _LIBRARY = re.compile(
     r"(?:site|dist)-packages|node_modules|/lib/python\d|<frozen |node:|\(internal/|/rustc/|\.cargo/"
@@ -174,8 +176,11 @@ class ErrorLines:
 
 
 def _raised(rows: Sequence[str], candidates: Iterable[int]) -> Iterator[int]:
-    """The rows with which Python's tracebacks end: an exception, whatever its name."""
+    """The rows with which Python's tracebacks end, and above the frames of node: an exception,
+    whatever its name."""
     for at in candidates:
+        if at and _BELOW.search(rows[at][:_LOOK]) and _THROWN.search(rows[at - 1][:_LOOK]):
+            yield at - 1
         margin, header, _ = rows[at].partition("Traceback (most recent call last):")
         if not header or margin.strip(" |"):
             continue

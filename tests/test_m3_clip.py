@@ -94,6 +94,9 @@ class ErrorLinesTest(unittest.TestCase):
                 '  File "app/sync.py", line 4, in load', "    raise GaveUp(7)",
                 "app.sync.GaveUp: feed 7", "done"]
         self.assertEqual(ErrorLines().points(rows), [4, 2, 0])
+        rows = ["/w/stock.js:8", "    throw new OutOfStock(7);", "    ^", "", "OutOfStock: feed 7",
+                "    at reserve (/w/stock.js:8:11)", "    at Module.load (node:internal/x:1:32)"]
+        self.assertEqual(ErrorLines().points(rows), [4, 5])
         self.assertEqual(ErrorLines().points(
             ["lib/a.py:90: in import_module", "E   ImportError: no b"])[:1], [1])
         self.assertEqual(error_weight("ERROR: test_raise (shop.tests.T.test_raise)"), 2)
