@@ -27,7 +27,7 @@ from fresh import ROOT
 
 RAN = re.compile(r"^Ran (\d+) tests? in ([\d.]+)s", re.MULTILINE)
 OUTCOME = re.compile(r"(failures|errors|skipped)=(\d+)")
-LONG = ("test_lessons", "test_m3_all_laws", "test_m3_digest", "test_m3_killed",
+LONG = ("test_lessons", "test_m3_all_laws", "test_m3_digest", "test_m3_killed", "test_m3_long",
         "test_m3_routes", "test_m4_leaving", "test_m4_session", "test_m5_kills", "test_m6_cost",
         "test_m6_evidence_table", "test_m8_ctrl_c", "test_m8_files", "test_m8_interrupts",
         "test_readme")  # two seconds of processors and more, though some have few lines
