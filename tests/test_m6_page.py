@@ -16,7 +16,6 @@ from mini_agent.lab.page.table import SUMMARY_COLUMNS, summary_tables, tables
 from mini_agent.lab.pagedata import page_data
 from mini_agent.lab.pagesize import (
     SESSIONS, size_of, with_changes_that_fit, with_fewer_windows)
-from tests.support import FolderTest, mini_agent
 
 HOSTILE = "</script><b onclick=\"x\">&'$verdict ${title} \u2028<!--"
 
@@ -306,24 +305,6 @@ class SizeTest(unittest.TestCase):
                          ([session["session"] for session in made["sessions"]], made["notes"]))
         self.assertTrue(all(200 in session["windows"] for session in made["sessions"]))
         self.assertLess(size_of(made["sessions"]), SESSIONS + 1_000)
-
-
-class CommandTest(FolderTest):
-    """`compare --html` as a user runs it."""
-
-    def test_jobs_do_not_change_the_bytes(self) -> None:
-        """One process and two write the same page."""
-        pages = []
-        for jobs in ("1", "2"):
-            path = self.folder / "page.html"
-            done = mini_agent("compare", "workspace/sessions/lesson.jsonl",
-                              "workspace/sessions/middle-of-output.jsonl", "--policy",
-                              "none,whole_rounds,clip", "--window", "1800", "--jobs", jobs,
-                              "--html", str(path))
-            self.assertEqual(0, done.returncode, done.stderr)
-            pages.append(path.read_bytes())
-        self.assertEqual(*pages)
-        self.assertEqual([], Reader(pages[0].decode("utf-8")).open)
 
 
 if __name__ == "__main__":
