@@ -170,6 +170,6 @@ class ToolError(MiniAgentError):
 class ToolInterrupted(KeyboardInterrupt):
     """The user has interrupted a tool call; `error` is its result, with what came so far."""
 
-    def __init__(self, message: str, details: str) -> None:
-        super().__init__(message)
-        self.error = ToolError("INTERRUPTED", message, details)
+    def __init__(self, error: ToolError) -> None:
+        super().__init__(error.message)
+        self.error = error

@@ -62,10 +62,12 @@ class DemosTest(CtrlCTest):
                                                    records if "error" in record.get("message", {})])
 
     def test_what_a_command_has_said_so_far_is_its_result(self) -> None:
-        """The model and the record have it, marked as interrupted."""
+        """The model and the record have it, marked as interrupted; and which protected files it
+        has changed."""
         path = self.folder / "trace.jsonl"
-        task = self.write_task(replies=[{"tool_calls": [
-            {"name": "run_command", "arguments": {"command": "python3 begin.py"}}] * 2}])
+        task = self.write_task(pins=[{"text": "Leave it.", "protect": "begun"}], replies=[
+            {"tool_calls": [{"name": "run_command", "arguments": {
+                "command": "python3 begin.py"}}] * 2}])
         (self.folder / "begin.py").write_text("import time\nprint('so far', flush=True)\n"
                                               "open('begun', 'w').write('begun')\n"
                                               "time.sleep(60)\n", encoding="utf-8")
@@ -76,7 +78,8 @@ class DemosTest(CtrlCTest):
         said = "ERROR INTERRUPTED: interrupted by the user before it was finished"
         results = [record["message"]["content"] for record in read_trace(path).records
                    if record.get("message", {}).get("role") == "tool"]
-        self.assertTrue(results[0].startswith(f"{said}\nso far\n"), results)
+        self.assertTrue(results[0].startswith(
+            f"{said}\n[this command changed 1 protected file: begun]\nso far\n"), results)
         self.assertEqual(said, results[1])
 
     def wait_for(self, text: str, path: Path) -> None:

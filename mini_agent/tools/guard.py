@@ -22,7 +22,7 @@ from typing import Any
 from unicodedata import normalize
 
 from ..disk import real_path
-from ..errors import ToolError
+from ..errors import ToolError, ToolInterrupted
 from ..hostile import one_line
 from .base import Tool
 from .workspace import Workspace
@@ -78,12 +78,19 @@ class Guard:
     def reporting(self, before: dict[str, str], work: Callable[[], str],
                   key: str = "protected_changed") -> str:
         """What `work` returns or raises, after a note of what has changed since `before`."""
+        def noted(text: str) -> str:
+            return "\n".join(part for part in (self._note(before, key), text) if part)
+
+        def failed(error: ToolError) -> ToolError:
+            return ToolError(error.code, error.message, noted(error.details))
+
         try:
             result = work()
         except ToolError as error:
-            raise ToolError(error.code, error.message, "\n".join(
-                part for part in (self._note(before, key), error.details) if part)) from error
-        return "\n".join(part for part in (self._note(before, key), result) if part)
+            raise failed(error) from error
+        except ToolInterrupted as interrupt:
+            raise ToolInterrupted(failed(interrupt.error)) from interrupt
+        return noted(result)
 
     def _note(self, before: dict[str, str], key: str) -> str:
         after = self.snapshot()

@@ -132,7 +132,8 @@ class RunCommand:
                                         total=len(done.head) + len(done.tail) + done.left_out)
         output = output.removesuffix("\n")
         if done.interrupted:
-            raise ToolInterrupted(self.workspace.texts("interrupted") + note, output)
+            raise ToolInterrupted(ToolError(
+                "INTERRUPTED", self.workspace.texts("interrupted") + note, output))
         if done.status is None:
             raise ToolError("COMMAND_TIMEOUT", self.workspace.texts(
                 "COMMAND_TIMEOUT", seconds=f"{seconds:g}") + note, output)
