@@ -363,7 +363,7 @@ class SameBytesTest(unittest.TestCase):
         with mock.patch.object(pagesize, "CHANGES", 20_000):
             self.assertEqual(0, mini_agent(*call, "--html", path)[0])
         text = path.read_bytes()
-        self.assertTrue(b"left out for their size: the windows " in text)
+        self.assertTrue(b"windows left out for their size: " in text)
         return text
 
     def test_policy_files_are_called_as_they_were_asked_for(self):

@@ -257,7 +257,7 @@ class SizeTest(unittest.TestCase):
                 self.assertEqual(kept, fitted["windows"])
                 self.assertEqual(kept, [run["window"] for run in fitted["runs"]])
                 gone = [window for window in page["windows"] if window not in kept]
-                self.assertEqual([f"left out for the size of the page: the windows "
+                self.assertEqual([f"windows left out for the size of the page: "
                                   f"{', '.join(map(str, gone))}"] if gone else [],
                                  fitted["notes"])
         self.assertEqual([], page["notes"])
@@ -277,7 +277,7 @@ class SizeTest(unittest.TestCase):
                                   for name in ("none", *policies)],
                                  [(run["window"], run["policy"]) for run in fitted["runs"]])
                 gone = [name for name in "abcd" if name not in policies]
-                self.assertEqual([f"left out for their size: the policies {', '.join(gone)}; a "
+                self.assertEqual([f"policies left out for their size: {', '.join(gone)}; a "
                                   "comparison of fewer shows them"] if gone else [],
                                  fitted["notes"][len(windows) == 1:])
 

@@ -48,7 +48,7 @@ def _with_fewer_policies(page: PageSession, policies: Sequence[str]) -> PageSess
             gone.add(policy)
         else:
             room -= size
-    said = [f"left out for their size: the policies {', '.join(sorted(gone))}; a comparison "
+    said = [f"policies left out for their size: {', '.join(sorted(gone))}; a comparison "
             "of fewer shows them"]
     return page if not gone else {
         **page, "notes": page["notes"] + said,
@@ -88,7 +88,7 @@ def _sizes(page: PageSession, size: Callable[[PageRun], int]) -> dict[int, int]:
 
 
 def _without(page: PageSession, gone: set[int], cause: str) -> PageSession:
-    said = [f"left out for {cause}: the windows {', '.join(map(str, sorted(gone)))}"]
+    said = [f"windows left out for {cause}: {', '.join(map(str, sorted(gone)))}"]
     return page if not gone else {
         **page, "notes": page["notes"] + said,
         "windows": [window for window in page["windows"] if window not in gone],
