@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .compression.inputs import DESCRIBE, DescribeTool
-from .compression.pin_tools import PinTool, StageDoneTool
+from .compression.inputs import DESCRIBE, describe_tool
+from .compression.pin_tools import pin_tool, stage_done_tool
 from .compression.pins import Pin, marked_pins
 from .compression.policies import tools_of
 from .compression.resources import Resources
@@ -111,7 +111,7 @@ class AgentBuilder:
         tools += [*self._window_tools(governance), *self.setup.extra,
                   *self._subagent_tools(own, governance, started)]
         if governance is not None and DESCRIBE in tools_of(governance.policy):
-            tools.append(DescribeTool(ToolBox(tools, self.texts).declarations(), self.texts))
+            tools.append(describe_tool(ToolBox(tools, self.texts).declarations(), self.texts))
 
         def may(tool: Tool, arguments: dict[str, Any]) -> None:
             guard(tool, arguments)
@@ -145,9 +145,9 @@ class AgentBuilder:
         tools = reading_tools(tools_of(policy), self.history, self.store, self.texts,
                               governance.budget.window)
         if policy.ladder:
-            tools.append(PinTool(lambda: self.window, self.history, self.texts))
+            tools.append(pin_tool(lambda: self.window, self.history, self.texts))
         if policy.stages:
-            tools.append(StageDoneTool(lambda: self.window, self.history, self.texts))
+            tools.append(stage_done_tool(lambda: self.window, self.history, self.texts))
         return tools
 
     def _subagent_tools(self, own: Sequence[str], governance: Governance | None,

@@ -17,36 +17,28 @@ import sys
 import textwrap
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fresh import ROOT, TRACES, demo
 
 from mini_agent.cli import Parser, guarded
 from mini_agent.messages import Message
 from mini_agent.tasks import load_task
-from mini_agent.tools.schema import object_of
+from mini_agent.tools.base import FunctionTool
+from mini_agent.tools.schema import TEXT, object_of
 from mini_agent.trace import Record, TraceFile
 
 WIDTH = 80  # of the printed table, in characters
 
 
-@dataclass(frozen=True)
-class Flaky:
+def check_style(path: str) -> str:
     """A tool with a bug, which shows that such a bug does not end the run."""
+    checked: dict[str, str] = {}
+    return checked[path]
 
-    name: str = "flaky"
-    description: str = "Check the style of a file."
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """A path."""
-        return object_of({"path": {"type": "string"}}, ("path",))
-
-    def __call__(self, path: str) -> str:
-        checked: dict[str, str] = {}
-        return checked[path]
+FLAKY = FunctionTool("flaky", "Check the style of a file.",
+                     object_of({"path": TEXT}, ("path",)), check_style)
 
 
 class Table:
@@ -113,7 +105,7 @@ def main(arguments: list[str] | None = None) -> int:
     task, table = load_task(options.task), Table()
     with demo("m2") as (workspace, play), TraceFile(options.traces / "m2-trace.jsonl") as file:
         link_outside(workspace)
-        outcome = play(task, [file, table], extra=[Flaky()])
+        outcome = play(task, [file, table], extra=[FLAKY])
     table.close(outcome.reason)
     if outcome.detail:
         print(f"mini-agent: {outcome.reason}: {outcome.detail}", file=sys.stderr)

@@ -7,7 +7,7 @@ import unittest
 from typing import Any
 
 from mini_agent.compression.budget import make_budget
-from mini_agent.compression.inputs import DescribeTool, Inputs, _bare
+from mini_agent.compression.inputs import Inputs, _bare, describe_tool
 from mini_agent.compression.inputs import InputBudget as LeanSettings
 from mini_agent.compression.policies import find_policy, with_settings
 from mini_agent.compression.resources import Resources
@@ -61,7 +61,7 @@ class InputBudget(unittest.TestCase):
         texts = Texts()
         extra: list[Any] = [Extra(f"extra_{number:02d}") for number in range(tools)]
         if describe:
-            extra.append(DescribeTool(ToolBox(extra, texts).declarations(), texts))
+            extra.append(describe_tool(ToolBox(extra, texts).declarations(), texts))
         box = ToolBox(extra, texts)
         self.records: list[Record] = []
         tracer = Tracer(self.records.append)
@@ -200,7 +200,8 @@ class InputBudget(unittest.TestCase):
     def test_an_unknown_tool_cannot_be_described(self) -> None:
         """The error names those that can."""
         with self.assertRaises(ToolError) as caught:
-            DescribeTool(ToolBox([Extra("a"), Extra("b")], Texts()).declarations(), Texts())("c")
+            describe_tool(ToolBox([Extra("a"), Extra("b")], Texts()).declarations(),
+                          Texts())(name="c")
         self.assertIn("a, b", str(caught.exception))
 
 

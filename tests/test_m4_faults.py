@@ -18,7 +18,7 @@ from unittest import mock
 from mini_agent.compression.pins import Pin
 from mini_agent.loop import Outcome
 from mini_agent.messages import call, pairing_faults
-from mini_agent.subagents.child import GiveUp
+from mini_agent.subagents.child import give_up_tool
 from mini_agent.subagents.endings import (STATUSES, Ending, Numbers, ending_of, ending_from,
                                           numbers_of)
 from mini_agent.subagents.orders import ChildLimits, Order, clashes
@@ -260,9 +260,10 @@ class EndingTest(unittest.TestCase):
 
     def test_whoever_gives_up_is_asked_to_say_what_it_found(self) -> None:
         """The reason is kept for the parent; the call has an answer like any other."""
-        give_up = GiveUp(Texts("en"))
+        reasons: list[str] = []
+        give_up = give_up_tool(Texts("en"), reasons)
         self.assertEqual(Texts("en")("give_up_noted"), give_up(reason="no access"))
-        self.assertEqual(["no access"], give_up.reasons)
+        self.assertEqual(["no access"], reasons)
 
     def test_silence_is_told_with_the_last_words_if_there_were_any(self) -> None:
         """By exit status, signal, or a closed output."""

@@ -2,7 +2,6 @@
 
 import json
 import unittest
-from dataclasses import dataclass
 
 from mini_agent.compression.budget import make_budget
 from mini_agent.compression.policies import find_policy
@@ -13,7 +12,7 @@ from mini_agent.loop import Agent
 from mini_agent.models.connect import Options, connect
 from mini_agent.texts import Texts
 from mini_agent.tokens import estimator
-from mini_agent.tools.base import ToolBox
+from mini_agent.tools.base import FunctionTool, ToolBox
 from mini_agent.trace import Tracer
 from tests.fake_server import (RATE_LIMIT, FakeServer, blocks, call_part, chat, messages_events,
                                part, plain, stream, usage_part)
@@ -23,20 +22,13 @@ OVERFLOW = {"error": {"code": 400, "message": "request (1500 tokens) exceeds the
 TOO_LONG = {"error": {"code": 400, "message": "prompt is too long"}}
 
 
-@dataclass
-class Reader:
-    """A tool whose results are all alike and long."""
+def read(path: str = "") -> str:
+    """What a tool gives whose results are all alike and long."""
+    return "\n".join(f"{path} line {n} of the file" for n in range(60))
 
-    name: str = "read"
-    description: str = "Reads a file."
-    size: int = 60
 
-    @property
-    def parameters(self):
-        return {"type": "object", "properties": {"path": {"type": "string"}}}
-
-    def __call__(self, path: str = "") -> str:
-        return "\n".join(f"{path} line {n} of the file" for n in range(self.size))
+READER = FunctionTool("read", "Reads a file.", {"type": "object", "properties": {
+    "path": {"type": "string"}}}, read)
 
 
 class Case(unittest.TestCase):
@@ -44,7 +36,7 @@ class Case(unittest.TestCase):
         """(outcome, records, bodies of the requests)."""
         records = []
         tracer = Tracer(records.append)
-        tools = ToolBox([Reader()], Texts())
+        tools = ToolBox([READER], Texts())
         with FakeServer(*answers) as server:
             agent = None
 

@@ -20,7 +20,8 @@ from ..extract import first_sentence
 from ..messages import Message, calls_of
 from ..texts import Texts
 from ..tokens import Estimator
-from ..tools.schema import object_of
+from ..tools.base import FunctionTool
+from ..tools.schema import TEXT, object_of
 from .scene import Scene
 from .state import WindowState
 from .view import Change, View
@@ -164,29 +165,15 @@ def _bare(schema: Any) -> Any:
             else _bare(value) for key, value in schema.items() if key != "description"}
 
 
-@dataclass(frozen=True)
-class DescribeTool:
+def describe_tool(declarations: Sequence[Declaration], texts: Texts) -> FunctionTool:
     """`describe_tool(name)`: the whole declaration of a tool that was sent short or left out."""
-
-    declarations: Sequence[Declaration]
-    texts: Texts
-    name: ClassVar[str] = DESCRIBE
-
-    @property
-    def description(self) -> str:
-        """Says that a tool which was sent short can be had whole."""
-        return self.texts("tool_describe_tool")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The name of that tool."""
-        return object_of({"name": {
-            "type": "string", "description": self.texts("arg_tool_name")}}, ("name",))
-
-    def __call__(self, name: str) -> str:
-        for tool in self.declarations:
+    def describe(name: str) -> str:
+        for tool in declarations:
             if tool["name"] == name:
                 return json.dumps(tool, ensure_ascii=False, indent=1)
-        known = ", ".join(str(tool["name"]) for tool in self.declarations)
-        raise ToolError("UNKNOWN_TOOL", self.texts("unknown_tool", name=name[:100], hint="",
-                                                   names=known))
+        known = ", ".join(str(tool["name"]) for tool in declarations)
+        raise ToolError("UNKNOWN_TOOL", texts("unknown_tool", name=name[:100], hint="",
+                                              names=known))
+
+    return FunctionTool(DESCRIBE, texts("tool_describe_tool"), object_of({
+        "name": {**TEXT, "description": texts("arg_tool_name")}}, ("name",)), describe)

@@ -1,81 +1,51 @@
 """Milestone 3: tools over the window: `pin` and `stage_done`.
 
 With them the model itself says what must not be lost, and when a piece of work is
-finished. What is left out: how both are kept (`pinning.py`, `state.py`).
+finished. Each is given a function that returns the session's window, which is made after
+the tools, since it counts them. What is left out: how both are kept (`pinning.py`,
+`state.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
 
 from ..errors import ToolError
 from ..messages import Message
 from ..texts import Texts
-from ..tools.schema import COUNT, object_of, one_of
+from ..tools.base import FunctionTool
+from ..tools.schema import COUNT, TEXT, object_of, one_of
 from .pins import KINDS, Pin
 from .window import ContextWindow
 
+Window = Callable[[], ContextWindow | None]
 
-@dataclass(frozen=True)
-class PinTool:
-    """`pin(handle, text, kind)`: the text stays word for word; without one the whole message.
 
-    `window` gives the session's window, which is made after the tools, since it counts them.
-    """
-
-    window: Callable[[], ContextWindow | None]
-    history: Sequence[Message]
-    texts: Texts
-    name: ClassVar[str] = "pin"
-
-    @property
-    def description(self) -> str:
-        """Says that words which have to stay can be pinned."""
-        return self.texts("tool_pin")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """A message, words that stand in it (or all of it), and the kind of pin."""
-        return object_of({
-            "handle": {**COUNT, "description": self.texts("arg_handle")},
-            "text": {"type": "string", "description": self.texts("arg_pin_text")},
-            "kind": {**one_of(KINDS), "description": self.texts("arg_pin_kind")}}, ("handle",))
-
-    def __call__(self, handle: int, text: str = "", kind: str = "constraint") -> str:
-        window = _there(self.window())
-        window.take_in(self.history)
-        refused = window.pin(Pin(handle, text, kind), window.state.step, "tool")
+def pin_tool(window: Window, history: Sequence[Message], texts: Texts) -> FunctionTool:
+    """`pin(handle, text, kind)`: the text stays word for word; without one the whole message."""
+    def pin(handle: int, text: str = "", kind: str = "constraint") -> str:
+        made = _there(window())
+        made.take_in(history)
+        refused = made.pin(Pin(handle, text, kind), made.state.step, "tool")
         if refused:
             raise ToolError("PIN_REFUSED", refused)
-        return self.texts("pin_set", handle=handle, count=len(window.pins.pins))
+        return texts("pin_set", handle=handle, count=len(made.pins.pins))
+
+    return FunctionTool("pin", texts("tool_pin"), object_of({
+        "handle": {**COUNT, "description": texts("arg_handle")},
+        "text": {**TEXT, "description": texts("arg_pin_text")},
+        "kind": {**one_of(KINDS), "description": texts("arg_pin_kind")}}, ("handle",)), pin)
 
 
-@dataclass(frozen=True)
-class StageDoneTool:
+def stage_done_tool(window: Window, history: Sequence[Message], texts: Texts) -> FunctionTool:
     """`stage_done(name)`: what was done so far is a finished stage of the work."""
+    def stage_done(name: str) -> str:
+        made = _there(window())
+        made.stage_done(history, name, made.state.step)
+        return texts("stage_ended", name=name)
 
-    window: Callable[[], ContextWindow | None]
-    history: Sequence[Message]
-    texts: Texts
-    name: ClassVar[str] = "stage_done"
-
-    @property
-    def description(self) -> str:
-        """Says when it is to be called: where a stage of the work is finished."""
-        return self.texts("tool_stage_done")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The name of the stage."""
-        return object_of({"name": {
-            "type": "string", "description": self.texts("arg_stage")}}, ("name",))
-
-    def __call__(self, name: str) -> str:
-        window = _there(self.window())
-        window.stage_done(self.history, name, window.state.step)
-        return self.texts("stage_ended", name=name)
+    return FunctionTool("stage_done", texts("tool_stage_done"), object_of({
+        "name": {**TEXT, "description": texts("arg_stage")}}, ("name",)), stage_done)
 
 
 def _there(window: ContextWindow | None) -> ContextWindow:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..asking import Asking
-from ..compression.inputs import DESCRIBE, DescribeTool
+from ..compression.inputs import DESCRIBE, describe_tool
 from ..compression.policies import Policy, find_policy, tools_of
 from ..compression.resources import Resources
 from ..compression.state import WindowState
@@ -230,7 +230,7 @@ def _box(policy: Policy, own: Sequence[dict[str, Any]], reading: list[Tool],
     """The tools that the texts of a policy speak of."""
     if DESCRIBE not in tools_of(policy):
         return ToolBox(reading, texts)
-    return ToolBox([*reading, DescribeTool(
+    return ToolBox([*reading, describe_tool(
         [*own, *ToolBox(reading, texts).declarations()], texts)], texts)
 
 

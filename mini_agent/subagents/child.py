@@ -12,9 +12,8 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from ..assembly import Grant, Setup
 from ..compression.pins import KINDS, marked_or_bare
@@ -25,6 +24,7 @@ from ..models.scripted import ScriptedModel
 from ..runner import run_task
 from ..tasks import Task
 from ..texts import LANGUAGES, Texts
+from ..tools.base import FunctionTool
 from ..tools.schema import COUNT, OBJECT, TEXT, array_of, first_fault, object_of, one_of
 from ..trace import Record, TraceFile, trace_folder
 from .endings import Ending, ending_line, ending_of, numbers_of
@@ -40,28 +40,14 @@ _FIELDS = {
 SCHEMA = object_of(_FIELDS, tuple(_FIELDS))
 
 
-@dataclass
-class GiveUp:
-    """The tool `give_up(reason)`, by which the model says that the task cannot be done."""
+def give_up_tool(texts: Texts, reasons: list[str]) -> FunctionTool:
+    """`give_up(reason)`, by which the model says that the task cannot be done, and why."""
+    def give_up(reason: str) -> str:
+        reasons.append(reason)
+        return texts("give_up_noted")
 
-    texts: Texts
-    reasons: list[str] = field(default_factory=list)
-    name: ClassVar[str] = "give_up"
-
-    @property
-    def description(self) -> str:
-        """Says that this is for a task that cannot be done."""
-        return self.texts("tool_give_up")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Why it cannot be done."""
-        return object_of({"reason": {
-            "type": "string", "description": self.texts("arg_give_up")}}, ("reason",))
-
-    def __call__(self, reason: str) -> str:
-        self.reasons.append(reason)
-        return self.texts("give_up_noted")
+    return FunctionTool("give_up", texts("tool_give_up"), object_of({
+        "reason": {**TEXT, "description": texts("arg_give_up")}}, ("reason",)), give_up)
 
 
 def main(attached: bool) -> int:
@@ -101,8 +87,8 @@ def _run_request(request: Mapping[str, Any]) -> Ending:
     task = Task(name=request["name"], system=request["system"], task=brief, replies=[],
                 language=request["language"], place=request["name"], **own)
     governance = govern(task) if own else recorded_governance(request["start"], request["name"])
-    trace, give_up = Path(request["trace"]), GiveUp(texts)
-    records: list[Record] = []
+    trace = Path(request["trace"])
+    records, reasons = list[Record](), list[str]()
     grant = Grant(
         request["tools"], writes=request["writes"],
         protect=[pin["protect"] for pin in request["pins"] if pin["protect"]],
@@ -111,9 +97,9 @@ def _run_request(request: Mapping[str, Any]) -> Ending:
         if NAME in request["tools"] else None)
     with TraceFile(trace) as file:
         setup = Setup(Path(request["workspace"]), model_of(request["model"], texts), grant,
-                      sinks=[file, records.append], extra=[give_up])
+                      sinks=[file, records.append], extra=[give_up_tool(texts, reasons)])
         outcome = run_task(task, setup, governance, trace_folder(trace))
-    return ending_of(outcome, numbers_of(records), "; ".join(give_up.reasons))
+    return ending_of(outcome, numbers_of(records), "; ".join(reasons))
 
 
 def model_of(asked: Mapping[str, Any], texts: Texts) -> ParentModel:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Protocol, runtime_checkable
 
@@ -41,6 +42,19 @@ class Tool(Protocol):
         """The JSON schema of its arguments, an object."""
 
     def __call__(self, *_: Any, **arguments: Any) -> str: ...
+
+
+@dataclass(frozen=True)
+class FunctionTool:
+    """A tool that is a function, which is called with the arguments."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    function: Callable[..., str]
+
+    def __call__(self, **arguments: Any) -> str:
+        return self.function(**arguments)
 
 
 @runtime_checkable
