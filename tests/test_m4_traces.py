@@ -14,8 +14,8 @@ from mini_agent.errors import ToolError, UsageError
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.sources import find_sources
 from mini_agent.subagents.endings import numbers_of
-from mini_agent.subagents.traces import (ReadChild, child_trace, children_of, family_of, find_trace,
-                                         sent_by_family)
+from mini_agent.subagents.traces import (
+    child_trace, children_of, family_of, find_trace, read_child_tool, sent_by_family)
 from mini_agent.texts import Texts
 from mini_agent.trace import line, read_trace
 
@@ -71,7 +71,7 @@ class FollowTest(FolderTest):
 
     def test_only_what_this_session_has_started_is_read(self) -> None:
         """A log that lies there from another is not that of a child of it."""
-        read = ReadChild(Path(TRACE).with_suffix(".d"), lambda: 2, Texts("en"))
+        read = read_child_tool(Path(TRACE).with_suffix(".d"), lambda: 2, Texts("en"))
         self.assertIn("logs/orders.log", read(child=2, message=5))
         with self.assertRaises(ToolError) as caught:
             read(child=3)

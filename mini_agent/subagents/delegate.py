@@ -30,7 +30,7 @@ from .endings import Ending
 from .orders import NAME, ChildLimits, Order, clashes, make_order, parameters
 from .processes import ChildProcess
 from .starting import Child, Parent, child_environment, request_line, this_program
-from .traces import ReadChild, child_trace, is_log, record_end, sent_by_family
+from .traces import child_trace, is_log, read_child_tool, record_end, sent_by_family
 
 
 @dataclass
@@ -201,5 +201,5 @@ def _refuse(error: ToolError) -> str:
 def subagent_tools(parent: Parent, tracer: Tracer, limits: ChildLimits, **more: Any) -> list[Tool]:
     """The tools of an agent that may start sub-agents; `more` are fields of `DelegateTool`."""
     tool = DelegateTool(parent, tracer, limits, **more)
-    return [tool, ReadChild(parent.folder, lambda: tool.count, parent.workspace.texts,
-                            page_chars(parent.window))]
+    return [tool, read_child_tool(parent.folder, lambda: tool.count, parent.workspace.texts,
+                                  page_chars(parent.window))]

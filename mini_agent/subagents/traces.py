@@ -10,16 +10,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from ..compression.tools import PAGE_CHARS, ReadResult
 from ..disk import read_file, real_path
 from ..errors import MiniAgentError, ToolError, UsageError
 from ..models.received import count
 from ..texts import Texts
-from ..tools.schema import object_of
+from ..tools.base import FunctionTool
+from ..tools.schema import COUNT, object_of
 from ..trace import Tracer, parse_record, read_trace, trace_folder
 from .endings import Ending, numbers_of
 
@@ -144,44 +145,28 @@ def find_trace(text: str) -> Path:
     return path
 
 
-@dataclass(frozen=True)
-class ReadChild:
-    """`read_child(child, message, start, end, unit)`: a part of a message of a child's log."""
+def read_child_tool(folder: Path, started: Callable[[], int], texts: Texts,
+                    limit: int = PAGE_CHARS) -> FunctionTool:
+    """`read_child(child, message, start, end, unit)`: a part of a message of a child's log.
 
-    folder: Path
-    started: Callable[[], int]
-    texts: Texts
-    limit: int = PAGE_CHARS
-    name: ClassVar[str] = "read_child"
-
-    @property
-    def description(self) -> str:
-        """Says that the log of a sub-agent can be read."""
-        return self.texts("tool_read_child")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """A child, a message of its log, and from where to where."""
-        inherited = ReadResult((), self.texts).parameters["properties"]
-        return object_of({
-            "child": {"type": "integer", "minimum": 1, "description": self.texts("arg_child")},
-            "message": {"type": "integer", "minimum": 0,
-                        "description": self.texts("arg_child_message")},
-            **{name: inherited[name] for name in ("start", "end", "unit")}}, ("child",))
-
-    def __call__(self, child: int, message: int | None = None, **part: Any) -> str:
-        trace = child_trace(self.folder, child)
-        if child > self.started() or not is_log(trace):
-            raise self._missing(child)
+    `folder` is that of the parent's run, in which so many children have `started`.
+    """
+    def read_child(child: int, message: int | None = None, **part: Any) -> str:
+        trace = child_trace(folder, child)
+        missing = ToolError("NO_SUCH_CHILD", texts("NO_SUCH_CHILD", child=child))
+        if child > started() or not is_log(trace):
+            raise missing
         try:
             history = read_trace(trace).messages()
         except MiniAgentError as error:
-            raise self._missing(child) from error
+            raise missing from error
         if not history:
-            raise self._missing(child)
-        last = len(history) - 1
-        return ReadResult(history, self.texts, self.limit)(
-            last if message is None else message, **part)
+            raise missing
+        return ReadResult(history, texts, limit)(
+            len(history) - 1 if message is None else message, **part)
 
-    def _missing(self, child: int) -> ToolError:
-        return ToolError("NO_SUCH_CHILD", self.texts("NO_SUCH_CHILD", child=child))
+    inherited = ReadResult((), texts).parameters["properties"]
+    return FunctionTool("read_child", texts("tool_read_child"), object_of({
+        "child": {"type": "integer", "minimum": 1, "description": texts("arg_child")},
+        "message": {**COUNT, "description": texts("arg_child_message")},
+        **{name: inherited[name] for name in ("start", "end", "unit")}}, ("child",)), read_child)
