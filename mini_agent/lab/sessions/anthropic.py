@@ -20,7 +20,7 @@ from .claude_code import add_records
 from .document import Document
 from .fields import dict_of, dicts_of, flat, int_of, string_of
 from .join import finish
-from .lists import message_lists, messages_in
+from .lists import has_messages, message_in, message_lists, messages_in
 from .log import Log
 
 _OWN = ("tool_use", "tool_result", "thinking", "redacted_thinking")
@@ -37,9 +37,9 @@ class Anthropic:
         """Whether the head of the file has one of the three forms."""
         if isinstance(dict_of(document.value).get("loglines"), list):
             return True
-        return any(map(_request, document.head)) or _has_blocks([
+        return any(map(_request, document.head)) or has_messages(document.head) and _has_blocks([
             message for value in document.head
-            for message in messages_in(value) or [dict_of(value)]])
+            for message in messages_in(value) or [message_in(value)]])
 
     def read(self, document: Document) -> list[LogSession]:
         """One session per list; recorded calls are one session."""

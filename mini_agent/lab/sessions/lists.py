@@ -8,7 +8,7 @@ message means (`chat.py`, `anthropic.py`), and lists that no earlier one begins.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from .document import Document
@@ -62,8 +62,8 @@ def message_lists(document: Document) -> Iterator[MessageList]:
             else:
                 name = found[at].listed.name
                 found[at] = asked._replace(listed=asked.listed._replace(name=name))
-        elif is_message(value):
-            loose.append(value)
+        elif message := message_in(value):
+            loose.append(message)
         else:
             document.skip(number, "no message and no list of messages")
     lists = [MessageList("", loose)] * bool(loose) + [asked.whole() for asked in found]
@@ -77,6 +77,19 @@ def is_message(value: Any) -> bool:
     if role_of({"role": value.get("role")}) in ROLES:
         return any(key in value for key in ("content", "tool_calls", "function_call"))
     return role_of({"from": value.get("from")}) in ROLES and "value" in value
+
+
+def message_in(value: Any) -> dict[str, Any]:
+    """The message that a value is, or holds as `message`; {} if it is something else."""
+    inner = dict_of(value).get("message")
+    return next((dict_of(one) for one in (value, inner) if is_message(one)), {})
+
+
+def has_messages(values: Sequence[Any]) -> bool:
+    """Whether there are messages or lists of them; or each value holds one as `message`, and
+    nothing tells of another format, of which only a part would be read."""
+    return any(is_message(value) or messages_in(value) for value in values) or bool(
+        values) and all(map(message_in, values))
 
 
 def messages_in(value: Any) -> list[dict[str, Any]]:

@@ -1,8 +1,8 @@
 """Milestone 6, reader: lists of OpenAI chat messages, the usual form of datasets.
 
 `[{role, content, tool_calls}]`, alone, under `messages`, `traj` or `conversations`, one
-session per file, item or line; or one message per line; or recorded requests, `{messages}` or
-`{request, response}` (`lists.py`). Real files differ in this:
+session per file, item or line; or one message per line, alone or under `message`; or recorded
+requests, `{messages}` or `{request, response}` (`lists.py`). Real files differ in this:
 - content parts beside `tool_calls` that repeat the calls; roles `developer`, `function`;
 - parallel calls in assistant messages of their own, then all results;
 - SWE-smith: calls as `<function=...>` in the text, results as user messages;
@@ -22,7 +22,7 @@ from .chat import Chat
 from .document import Document
 from .fields import dict_of, dicts_of, flat
 from .join import finish
-from .lists import MessageList, is_message, message_lists, messages_in
+from .lists import MessageList, has_messages, message_lists
 from .log import Log
 
 _LANGCHAIN = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system",
@@ -36,8 +36,7 @@ class OpenAIChat:
 
     def detects(self, document: Document) -> bool:
         """Whether the head holds messages or lists of them."""
-        return any(is_message(value) or messages_in(value) for value in document.head) or bool(
-            _langchain(document))
+        return has_messages(document.head) or bool(_langchain(document))
 
     def read(self, document: Document) -> list[LogSession]:
         """One session per list."""
