@@ -18,7 +18,7 @@ from unittest import mock
 from mini_agent.data_uris import without_data
 from mini_agent.errors import ToolError
 from mini_agent.hostile import clean_output
-from mini_agent.tools.files import ListFiles, ReadFile
+from mini_agent.tools.files import ReadFile, list_files_tool
 from mini_agent.tools.pieces import text_pieces
 from mini_agent.tools.search import _CHILD as CHILD
 from mini_agent.tools.search import SearchText
@@ -70,7 +70,7 @@ class ListTest(ToolCase):
         """The first line has the total and where to go on; pages put together are the whole."""
         for number in range(30):
             self.put(f"{number:03}", "")
-        tool = ListFiles(self.workspace, limit=1_200)
+        tool = list_files_tool(self.workspace, limit=1_200)
         first, *rest = tool().split("\n")
         self.assertEqual(first, "total 30 under . [1 to 15 are shown; next: start=16]")
         second, *more = tool(start=16).split("\n")

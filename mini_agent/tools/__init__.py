@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import call
 
 from .base import Tool
-from .files import EditFile, ListFiles, ReadFile, WriteFile
+from .files import EditFile, ReadFile, list_files_tool, write_file_tool
 from .search import SearchText
 from .shell import RunCommand, Watch
 from .skill import Skill
@@ -24,8 +24,8 @@ def standard_tools(workspace: Workspace, *, names: Sequence[str] = NAMES,
     only if the workspace has skills. The other settings are those of `RunCommand`."""
     skill = Skill(workspace)
     tools: tuple[Tool, ...] = (
-        ListFiles(workspace), ReadFile(workspace), SearchText(workspace), WriteFile(workspace),
-        EditFile(workspace),
+        list_files_tool(workspace), ReadFile(workspace), SearchText(workspace),
+        write_file_tool(workspace), EditFile(workspace),
         RunCommand(workspace, allow_shell, own_session=own_session, watch=watch),
         *([skill] if skill.names() else []))
     return [tool for tool in tools if tool.name in names]

@@ -53,8 +53,8 @@ class FunctionTool:
     parameters: dict[str, Any]
     function: Callable[..., str]
 
-    def __call__(self, **arguments: Any) -> str:
-        return self.function(**arguments)
+    def __call__(self, *values: Any, **arguments: Any) -> str:
+        return self.function(*values, **arguments)
 
 
 @runtime_checkable

@@ -16,12 +16,13 @@ from ..data_uris import pieces_without_data
 from ..errors import ToolError
 from ..hostile import clean_output, one_line
 from ..texts import Texts
+from .base import FunctionTool
 from .edit import (
     as_seen, changed_at, closest, line_number, occurrences, replaced, unified_diff)
 from .output import (
     HEADER_ROOM, LIMIT, LINE_LIMIT, LIST_LIMIT, first_lines, line_count, page, part_of_line)
 from .pieces import Passage, passage, refuse_binary, text_pieces
-from .schema import object_of
+from .schema import TEXT, object_of
 from .workspace import MAX_FILES, Workspace
 
 MAX_NAMES = 10  # how many left-out files and folders the first line names
@@ -54,35 +55,22 @@ def left_out_note(names: Sequence[str], stopped: bool, texts: Texts) -> str:
     return note + (texts("stopped", count=MAX_FILES) if stopped else "")
 
 
-@dataclass(frozen=True)
-class ListFiles:
-    """`total N under PATH`, then `FILE  SIZE bytes` for each file, recursively."""
+def list_files_tool(workspace: Workspace, limit: int = LIST_LIMIT) -> FunctionTool:
+    """`list_files(path, start)`: `total N under PATH`, then `FILE  SIZE bytes` for each file,
+    recursively."""
+    texts = workspace.texts
 
-    workspace: Workspace
-    limit: int = LIST_LIMIT
-    name: ClassVar[str] = "list_files"
-
-    @property
-    def description(self) -> str:
-        """Says that files and folders are listed, a page at a time."""
-        return self.workspace.texts("tool_list_files")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """A folder, and the entry to continue from."""
-        return object_of({
-            "path": {"type": "string", "description": self.workspace.texts("arg_folder")},
-            "start": {"type": "integer", "minimum": 1,
-                      "description": self.workspace.texts("arg_start")}})
-
-    def __call__(self, path: str = ".", start: int = 1) -> str:
-        tree = self.workspace.tree(path)
-        note = left_out_note(tree.left_out, tree.stopped, self.workspace.texts)
-        under = one_line(self.workspace.relative(path))
+    def list_files(path: str = ".", start: int = 1) -> str:
+        tree = workspace.tree(path)
+        note = left_out_note(tree.left_out, tree.stopped, texts)
+        under = one_line(workspace.relative(path))
         lines = (f"{one_line(name, LINE_LIMIT)}  {number_of(size, 'byte')}"
                  for name, size in tree.files)
-        return paged(lines, start, self.limit, self.workspace.texts,
-                     lambda total: f"total {total} under {under}{note}")
+        return paged(lines, start, limit, texts, lambda total: f"total {total} under {under}{note}")
+
+    return FunctionTool("list_files", texts("tool_list_files"), object_of({
+        "path": {**TEXT, "description": texts("arg_folder")},
+        "start": {"type": "integer", "minimum": 1, "description": texts("arg_start")}}), list_files)
 
 
 @dataclass(frozen=True)
@@ -136,30 +124,18 @@ class ReadFile:
         return f"{head}\n{shown}"
 
 
-@dataclass(frozen=True)
-class WriteFile:
-    """Creates or replaces a whole file, in one step."""
+def write_file_tool(workspace: Workspace) -> FunctionTool:
+    """`write_file(path, content)`: creates or replaces a whole file, in one step."""
+    texts = workspace.texts
 
-    workspace: Workspace
-    name: ClassVar[str] = "write_file"
+    def write_file(path: str, content: str) -> str:
+        workspace.write(path, content.encode("utf-8"))
+        return texts("written", path=one_line(workspace.relative(path)), chars=len(content),
+                     lines=line_count(content))
 
-    @property
-    def description(self) -> str:
-        """Says that a file is created, or replaced as a whole."""
-        return self.workspace.texts("tool_write_file")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """A path, and all that the file shall contain."""
-        return object_of({
-            "path": {"type": "string", "description": self.workspace.texts("arg_path")},
-            "content": {"type": "string", "description": self.workspace.texts("arg_content")}},
-            ("path", "content"))
-
-    def __call__(self, path: str, content: str) -> str:
-        self.workspace.write(path, content.encode("utf-8"))
-        return self.workspace.texts("written", path=one_line(self.workspace.relative(path)),
-                                    chars=len(content), lines=line_count(content))
+    return FunctionTool("write_file", texts("tool_write_file"), object_of({
+        "path": {**TEXT, "description": texts("arg_path")},
+        "content": {**TEXT, "description": texts("arg_content")}}, ("path", "content")), write_file)
 
 
 @dataclass(frozen=True)
