@@ -726,6 +726,26 @@ class ShowTest(unittest.TestCase):
         self.assertIn("there is no message 4; messages are 0 to 3\n",
                       mini_agent("show", path, "--message", "4")[2])
 
+    def test_one_of_several_sessions_is_named_as_compare_names_it(self):
+        """By a name or a number; a name that none has is answered with those that there are."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        path = folder / "two.jsonl"
+        path.write_text("".join(json.dumps({**name, "messages": [
+            {"role": "user", "content": text}, {"role": "assistant", "content": text}]}) + "\n"
+            for name, text in (({"id": "a#b"}, "one"), ({}, "two"))), encoding="utf-8")
+        for name, text in (("a#b", "one"), ("2", "two")):
+            asked = f"{path}#{name}"
+            self.assertEqual([f"two.jsonl#{name} as it was recorded"],
+                             mini_agent("show", asked)[1].splitlines()[:1])
+            self.assertEqual([f"two.jsonl#{name} #1 assistant, 3 characters", f"    {text}"],
+                             mini_agent("show", asked, "--message", "1")[1].splitlines())
+            self.assertEqual([0, 1], [mini_agent("why", asked, word)[0] for word in (
+                text, "two" if text == "one" else "one")])
+        status, out, err = mini_agent("show", f"{path}#c")
+        self.assertEqual((2, ""), (status, out))
+        self.assertTrue(err.endswith("two.jsonl: there is no session 'two.jsonl#c'; it has "
+                                     "two.jsonl#a#b, two.jsonl#2\n"), err)
+
     def test_what_was_taken_back_has_made_nothing_smaller(self):
         """Compressed by hand and undone; compressed by hand before something was said."""
         records = [{"type": "event", "event": event, "payload": payload, "seq": seq}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -19,7 +20,7 @@ from ..trace import Trace, is_record, read_trace
 from .extremes import lab_policy
 from .progress import ProgressLine, quiet
 from .recording import Recording
-from .sessions import left_out, open_sessions
+from .sessions import LogSession, left_out, open_sessions
 from .steps import TraceStep, steps_of_replay, steps_of_trace
 from .taskrun import run_in_copy
 
@@ -38,6 +39,16 @@ class ReplayOptions(NamedTuple):
     progress: Callable[[int], ProgressLine] = quiet
 
 
+def located(text: str) -> tuple[str, str]:
+    """(file, session) of a name: of `FILE#NAME` for one of several sessions in a log of another
+    agent, as `compare` calls it. The session is "" where all of a file are meant, or a trace, or
+    `TRACE#N` for that of a sub-agent. Raises `UsageError` where there is no such trace."""
+    file, mark, name = text.partition("#")
+    if mark and os.path.isfile(file) and not os.path.exists(text) and not is_trace(file):
+        return file, f"{Path(file).name}#{name}"
+    return str(find_trace(text)), ""
+
+
 def steps_at(path: str, options: ReplayOptions = ReplayOptions(),
              below: bool = True) -> Iterator[SessionSteps]:
     """(name, steps, history) of each session in a file. With `below` the sub-agents of a trace
@@ -47,7 +58,7 @@ def steps_at(path: str, options: ReplayOptions = ReplayOptions(),
     session is replayed: under `none` if no policy is named, and then the steps also say where
     the recorded agent had compressed its own context.
     """
-    name, path = Path(path).name, str(find_trace(path))
+    name, (path, only) = Path(path).name, located(path)
     policy, window, workspace, progress = options
     if not policy and is_trace(path):
         for number, place in islice(family_of(Path(path)), None if below else 1):
@@ -55,7 +66,8 @@ def steps_at(path: str, options: ReplayOptions = ReplayOptions(),
             yield (name + number, list(steps_of_trace(trace.records, counted_by(trace), below)),
                    trace.messages())
         return
-    for session in open_sessions(path, partial(run_in_copy, workspace=workspace)):
+    for session in _meant(open_sessions(path, partial(run_in_copy, workspace=workspace)),
+                          only, path):
         recording = Recording(session.name, session.format, session.messages, estimator(),
                               session.acts)
         marks = () if policy else (mark.at for mark in session.host_compressions)
@@ -66,10 +78,21 @@ def steps_at(path: str, options: ReplayOptions = ReplayOptions(),
         yield session.name, steps, session.messages
 
 
+def _meant(sessions: Sequence[LogSession], only: str, place: str) -> Sequence[LogSession]:
+    """The session of this name, all for ""."""
+    found = [session for session in sessions if only in ("", session.name)]
+    if not found:
+        names = [session.name for session in sessions]
+        raise UsageError(f"there is no session {only!r}", place=place, value=only,
+                         remedy=f"it has {', '.join(names[:5])}"
+                         + f" and {len(names) - 5} more" * (len(names) > 5))
+    return found
+
+
 def unread_at(path: str) -> str:
     """In words, what of a log is not part of its history and what could not be read; "" if
     nothing."""
-    path = str(find_trace(path))
+    path, _ = located(path)
     if is_trace(path):
         trace = read_trace(Path(path))
         notes = next(trace.events("run_start"), {}).get("notes")

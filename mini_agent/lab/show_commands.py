@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DONE, FAILED, UsageError
@@ -29,7 +30,8 @@ def add_show(commands: Any) -> None:
     parser = add_command(commands, "show", "show the steps of a trace, or what was sent at one",
                          "traces/reference/m3-trace.jsonl --step 4 --diff", _show)
     parser.add_argument("trace", metavar="TRACE",
-                        help="a trace (TRACE#2 is its sub-agent 2), or a session of another agent")
+                        help="a trace (TRACE#2 is its sub-agent 2), or a log of another agent "
+                        "(FILE#NAME is one of several sessions)")
     parser.add_argument("--step", type=int, metavar="N", help="all that was sent at this step")
     parser.add_argument("--diff", action="store_true",
                         help="only what changed since the step before")
@@ -116,15 +118,14 @@ def _shown_lines(options: argparse.Namespace) -> Iterable[str]:
 def _shown_rows(options: argparse.Namespace) -> Iterable[str]:
     """The overview of a session, a row a step."""
     from ..hostile import escaped
-    from ..subagents.traces import find_trace
     from ..trace import read_trace
-    from .session_steps import is_trace
+    from .session_steps import is_trace, located
     from .show import show_steps, show_trace
 
-    path = find_trace(options.trace)
-    if options.policy or not is_trace(str(path)):
+    path, _ = located(options.trace)
+    if options.policy or not is_trace(path):
         return show_steps(options.trace, _replay_options(options))
-    trace = read_trace(path)
+    trace = read_trace(Path(path))
     if trace.warning:
         print(f"mini-agent: {escaped(trace.warning)}", file=sys.stderr)
     return show_trace(trace, options.trace)
@@ -134,7 +135,8 @@ def add_why(commands: Any) -> None:
     """The command `why`."""
     parser = add_command(commands, "why", "when could the model see a text, and what took it away",
                          'traces/m3-trace.jsonl "N170"', _why)
-    parser.add_argument("trace", metavar="TRACE", help="a trace, or a session of another agent")
+    parser.add_argument("trace", metavar="TRACE", help="a trace, or a log of another agent "
+                        "(FILE#NAME is one of several sessions)")
     parser.add_argument("text", metavar="TEXT", help="words, exactly as they stood in a message "
                         "(after -- if they begin with -)")
     _add_replay(parser)
@@ -158,15 +160,14 @@ def _explained(options: argparse.Namespace) -> bool:
     from ..columns import write_rows
     from ..compression.budget import window_tokens
     from ..hostile import escaped
-    from ..subagents.traces import find_trace
-    from .session_steps import is_trace, steps_at, unread_at
+    from .session_steps import is_trace, located, steps_at, unread_at
     from .why import explain
     from .whywords import parent_lines, why_lines
 
     write = partial(write_rows, stream=sys.stdout, indent=WHY, plain=options.plain)
-    path = find_trace(options.trace)
+    path, _ = located(options.trace)
     under = f" under {options.policy} at {window_tokens(options.window)}" * bool(options.policy)
-    found, ours, below = False, is_trace(str(path)), str(path) != str(options.trace)
+    found, ours, below = False, is_trace(path), path != str(options.trace)
     for at, (name, steps, history) in enumerate(steps_at(options.trace, _replay_options(options))):
         explained = explain(options.text, steps, history)
         seen = explained["entered"] or explained["seen"]
