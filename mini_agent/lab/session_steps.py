@@ -39,7 +39,7 @@ class ReplayOptions(NamedTuple):
     progress: Callable[[int], ProgressLine] = quiet
 
 
-def located(text: str) -> tuple[str, str]:
+def meant_by(text: str) -> tuple[str, str]:
     """(file, session) of a name: of `FILE#NAME` for one of several sessions in a log of another
     agent, as `compare` calls it. The session is "" where all of a file are meant, or a trace, or
     `TRACE#N` for that of a sub-agent. Raises `UsageError` where there is no such trace."""
@@ -58,7 +58,7 @@ def steps_at(path: str, options: ReplayOptions = ReplayOptions(),
     session is replayed: under `none` if no policy is named, and then the steps also say where
     the recorded agent had compressed its own context.
     """
-    name, (path, only) = Path(path).name, located(path)
+    name, (path, only) = Path(path).name, meant_by(path)
     policy, window, workspace, progress = options
     if not policy and is_trace(path):
         for number, place in islice(family_of(Path(path)), None if below else 1):
@@ -92,7 +92,7 @@ def _meant(sessions: Sequence[LogSession], only: str, place: str) -> Sequence[Lo
 def unread_at(path: str) -> str:
     """In words, what of a log is not part of its history and what could not be read; "" if
     nothing."""
-    path, _ = located(path)
+    path, _ = meant_by(path)
     if is_trace(path):
         trace = read_trace(Path(path))
         notes = next(trace.events("run_start"), {}).get("notes")

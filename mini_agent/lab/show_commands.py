@@ -119,10 +119,10 @@ def _shown_rows(options: argparse.Namespace) -> Iterable[str]:
     """The overview of a session, a row a step."""
     from ..hostile import escaped
     from ..trace import read_trace
-    from .session_steps import is_trace, located
+    from .session_steps import is_trace, meant_by
     from .show import show_steps, show_trace
 
-    path, _ = located(options.trace)
+    path, _ = meant_by(options.trace)
     if options.policy or not is_trace(path):
         return show_steps(options.trace, _replay_options(options))
     trace = read_trace(Path(path))
@@ -160,12 +160,12 @@ def _explained(options: argparse.Namespace) -> bool:
     from ..columns import write_rows
     from ..compression.budget import window_tokens
     from ..hostile import escaped
-    from .session_steps import is_trace, located, steps_at, unread_at
+    from .session_steps import is_trace, meant_by, steps_at, unread_at
     from .why import explain
     from .whywords import parent_lines, why_lines
 
     write = partial(write_rows, stream=sys.stdout, indent=WHY, plain=options.plain)
-    path, _ = located(options.trace)
+    path, _ = meant_by(options.trace)
     under = f" under {options.policy} at {window_tokens(options.window)}" * bool(options.policy)
     found, ours, below = False, is_trace(path), path != str(options.trace)
     for at, (name, steps, history) in enumerate(steps_at(options.trace, _replay_options(options))):
