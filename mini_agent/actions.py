@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
 from .hostile import one_line
@@ -82,26 +81,27 @@ def described(name: str, call: Call | None) -> str:
     return f"{name} {about}".strip()
 
 
+def answers(messages: Sequence[Message]) -> Iterator[tuple[int, Call]]:
+    """(index of its result, call) of each answered call, in the order of the calls."""
+    for group in groups(messages):
+        if calls := calls_of(messages[group.start]):
+            results = messages[group.start + 1:group.stop]
+            for call, position in zip(calls, result_positions(messages[group.start], results)):
+                if position is not None:
+                    yield group.start + 1 + position, call
+
+
 def call_of(history: Sequence[Message], index: int) -> Call | None:
-    """The call that the result at `index` answers, None where there is none."""
+    """The call that the result at `index` answers, None where there is none. Of many results,
+    ask `answers` once."""
     start = index
-    while start >= 0 and history[start]["role"] == "tool":
+    while start > 0 and history[start]["role"] == "tool":
         start -= 1
-    if start < 0:
-        return None
-    asked = history[index].get("tool_call_id")
-    before = sum([result["tool_call_id"] == asked for result in history[start + 1:index]])
-    alike = (call for call in calls_of(history[start]) if call["id"] == asked)
-    return next(islice(alike, before, None), None)  # results of one id are in the calls' order
+    return dict(answers(history[start:index + 1])).get(index - start)
 
 
 def file_accesses(messages: Sequence[Message]) -> Iterator[FileAccess]:
     """Every file read or changed without an error, in order."""
-    for group in groups(messages):
-        calls = calls_of(messages[group.start])
-        results = messages[group.start + 1:group.stop]
-        for call, position in zip(calls, result_positions(messages[group.start], results)
-                                  if calls else ()):
-            if position is None or results[position].get("error") or not (what := access(call)):
-                continue
-            yield FileAccess(target(call), what, group.start + 1 + position)
+    for result, call in answers(messages):
+        if not messages[result].get("error") and (what := access(call)):
+            yield FileAccess(target(call), what, result)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import fsum
 from typing import Any, NamedTuple
 
+from .compression.rising import between
 from .compression.state import WindowState
-from .compression.view import Entry
+from .compression.view import Entry, View
 from .evidence import Evidence, Step
 from .finder import in_context
 from .messages import text_of
@@ -46,10 +47,8 @@ def handles(entry: Entry) -> set[int]:
     if entry.how == "verbatim":
         return set()
     found = _HANDLE.findall(entry.message["content"])
-    shown = {int(first) for first, _ in found}
-    spans = [range(int(first), int(last) + 1) for first, last in found if last]
-    return {index for index in entry.stands_for
-            if index in shown or any(index in span for span in spans)}
+    return {index for first, last in found
+            for index in between(entry.stands_for, int(first), max(int(first), int(last or 0)))}
 
 
 class HeldEvidence:
@@ -140,29 +139,31 @@ def own_evidence(records: Sequence[Record], state: WindowState) -> dict[str, Any
     shares are 0 to 1 with 4 decimals, None where nothing was measured.
     """
     evidence = Evidence([record["message"] for record in records if record["type"] == "message"])
-    held, entries, found = HeldEvidence(evidence), dict[int, Entry](), list[Shares]()
+    held, found = HeldEvidence(evidence), list[Shares]()
     coming = iter(evidence.steps)
     step = next(coming, None)
     for record in records:
         if record["type"] == "message" and step and len(state.history) == step.at:
-            entries = _followed(held, entries, state.view.entries)
             found.append(held.shares(step))
             step = next(coming, None)
+        before, size = state.view, len(state.view)
         state.fold(record)
+        _follow(held, before, size, state.view)
     far = [shares.far for shares in found]
     return {"step": state.step, "measured": len(far) - far.count(None), "far_recall": mean(far),
             "far_in_context": mean(shares.far_in_context for shares in found),
             "recall": mean(shares.recall for shares in found)}
 
 
-def _followed(held: HeldEvidence, before: Mapping[int, Entry],
-              entries: Iterable[Entry]) -> dict[int, Entry]:
-    """Bring `held` from the entries of one view to those of another; these by their ids."""
-    now = {id(entry): entry for entry in entries}
-    for key, entry in before.items():
-        if key not in now:
-            held.leave(entry)
-    for key, entry in now.items():
-        if key not in before:
+def _follow(held: HeldEvidence, before: View, size: int, after: View) -> None:
+    """Bring `held` from a view that had `size` entries to the next: the same one, which grows
+    in place, or another if there was a change."""
+    if after is before:
+        for entry in after.entries[size:]:
             held.enter(entry)
-    return now
+        return
+    old, new = ({id(entry): entry for entry in view.entries} for view in (before, after))
+    for key in old.keys() - new.keys():
+        held.leave(old[key])
+    for key in new.keys() - old.keys():
+        held.enter(new[key])

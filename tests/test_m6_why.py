@@ -42,6 +42,20 @@ def arriving(*history):
     return [Entry(message, 3, (at,), "verbatim") for at, message in enumerate(history)]
 
 
+class Looked(list):
+    """A history that counts how many messages were taken out of it, in slices too."""
+
+    looks = 0
+
+    def __getitem__(self, at):
+        self.looks += len(range(*at.indices(len(self)))) if isinstance(at, slice) else 1
+        return super().__getitem__(at)
+
+    def __iter__(self):
+        self.looks += len(self)
+        return super().__iter__()
+
+
 class WhyTest(unittest.TestCase):
     """`why TRACE TEXT`."""
 
@@ -85,6 +99,19 @@ class WhyTest(unittest.TestCase):
                    tool_result("b", "read", "second"), tool_result("a", "read", "first")]
         entered = explain("first", [], history)["entered"]
         self.assertEqual(['{"path": "one"}'], [place["arguments"] for place in entered])
+
+    def test_the_results_of_one_step_are_each_looked_at_a_few_times(self):
+        """However many there are: a step of very many calls is explained as quickly as many."""
+        def looks(size):
+            calls = [call(f"c{n}", "read", {"n": n}) for n in range(size)]
+            history = Looked([user("go"), assistant("", calls), *(
+                tool_result(one["id"], "read", f"the fact {n}") for n, one in enumerate(calls))])
+            self.assertEqual(['{"n": 0}', f'{{"n": {size - 1}}}'], [
+                place["arguments"] for place in explain("the fact", [], history)["entered"]
+                ][::size - 1])
+            return history.looks
+
+        self.assertLess(looks(200), 11 * looks(20))
 
     def test_a_trace_tells_of_its_own_run(self):
         """Without a policy: the views that were sent, the records with their seq."""
@@ -884,6 +911,11 @@ class WordsTest(unittest.TestCase):
                               "this"],
                              told)
         self.assertEqual(1, len(list(why_lines(self.found(host=[4])))))
+
+    def test_of_very_many_compressions_of_the_recorded_agent_only_some_are_named(self):
+        """The line stays a line."""
+        *_, last = why_lines(self.found(seen=[self.sight("gone")], host=[*range(9)]))
+        self.assertIn("before step 0, 1, 2, 3, 4 and 4 more, which is not replayed", last)
 
 
 class InventedTest(unittest.TestCase):

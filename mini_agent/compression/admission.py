@@ -55,7 +55,8 @@ class Admission:
             size = limit = common_size([view[at].tokens for at in found],
                                        view.tokens - _allowed(view, scene))
         else:
-            found = [at for at in free if at >= scene.sent and _is_new(view[at])]
+            found = [at for at in range(max(free.start, scene.sent), free.stop)
+                     if _is_new(view[at])]
             limit = int(self.share * (scene.budget.window or view.tokens))
             size = int(self.keep * limit)
         large = [at for at in found if view[at].tokens > max(LEAST, limit)]

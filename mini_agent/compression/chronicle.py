@@ -48,10 +48,10 @@ class Chronicle:
     """Facts about a history, which only grow.
 
     By message: `labels` (what it called, or the call that it answers) and `handles` (the
-    heading over lines that a digest copies from it). `users`: the messages of users.
-    `results`: the messages with the results of a tool, by its name. `answers`: the answered
-    calls, in the order of their results. `call_of`: the call that a result answers;
-    `result_of`: the result of a call, by its message and its number in there.
+    heading over lines that a digest copies from it). `users`: the messages of users;
+    `others`: all that are no results; `results`: those that are, by the name of their tool.
+    `answers`: the answered calls, in the order of their results. `call_of`: the call that a
+    result answers; `result_of`: the result of a call, by its message and its number in there.
     `files`: by path, the one touched last at the end.
     """
 
@@ -60,6 +60,7 @@ class Chronicle:
         self.labels: list[str] = []
         self.handles: list[str] = []
         self.users: list[int] = []
+        self.others: list[int] = []
         self.results: dict[str, list[int]] = {}
         self.answers: list[Place] = []
         self.call_of: dict[int, Call] = {}
@@ -78,6 +79,7 @@ class Chronicle:
         return self
 
     def _take_calls(self, index: int, message: Message) -> str:
+        self.others.append(index)
         if message["role"] == "user":
             self.users.append(index)
         self._open = {}

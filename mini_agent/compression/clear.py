@@ -9,14 +9,15 @@ bytes stay. What is left out: long results that are still needed (`shrink.py`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import ClassVar
 
 from ..actions import described
 from ..extract import first_sentence
-from ..messages import Message, calls_of
+from ..messages import calls_of
 from ..tokens import PER_MESSAGE, by_lines
 from ..words import rows_of
 from .scene import Scene
@@ -103,7 +104,7 @@ def placeholder_tokens(entry: Entry, scene: Scene, way_back: str) -> int:
 def rendered(entry: Entry, scene: Scene, same: str = "") -> str:
     """The text of a placeholder; `same` is what it says of earlier calls that were the same."""
     index, content = entry.stands_for[0], entry.message["content"]
-    sentence = first_sentence(answer_to(scene.history, index))
+    sentence = first_sentence(answer_to(scene, index))
     return scene.texts(
         "cleared", index=index,
         call=described(entry.message["name"], scene.index.chronicle.grow().call_of.get(index)),
@@ -118,13 +119,12 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
-def answer_to(history: Sequence[Message], index: int) -> str:
+def answer_to(scene: Scene, result: int) -> str:
     """The text of the assistant message that came next after a result, "" if there is none."""
-    while index < len(history) and history[index]["role"] == "tool":
-        index += 1
-    if index < len(history) and history[index]["role"] == "assistant":
-        return str(history[index]["content"])
-    return ""
+    others = scene.index.chronicle.grow().others
+    at = bisect_right(others, result)
+    answer = scene.history[others[at]] if at < len(others) else {}
+    return str(answer["content"]) if answer.get("role") == "assistant" else ""
 
 
 def same_before(view: View, scene: Scene, result: int) -> list[int]:

@@ -27,6 +27,11 @@ def holds(rising: Sequence[int], index: int) -> bool:
     return at < len(rising) and rising[at] == index
 
 
+def between(rising: Sequence[int], first: int, last: int) -> Sequence[int]:
+    """The numbers of a rising sequence from `first` to `last`, both included."""
+    return rising[bisect_left(rising, first):bisect_right(rising, last)]
+
+
 def common(some: Sequence[int], rising: Sequence[int]) -> list[int]:
     """The numbers that two rising sequences have in common; `rising` is the longer one."""
     return [index for index in _within(some, rising) if holds(rising, index)]
@@ -40,4 +45,4 @@ def meet(some: Sequence[int], rising: Sequence[int]) -> bool:
 def _within(some: Sequence[int], rising: Sequence[int]) -> Sequence[int]:
     if not some or not rising:
         return ()
-    return some[bisect_left(some, rising[0]):bisect_right(some, rising[-1])]
+    return between(some, rising[0], rising[-1])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ..actions import call_of, described
 from ..errors import StrategyError, ToolError
@@ -83,48 +83,60 @@ class ReadResult:
             raise ToolError("BAD_RANGE", self.texts(
                 "no_such_part", handle=handle, start=start, end=last if end is None else end,
                 total=total, unit=self.texts(f"unit_{unit}")))
-        if unit == "chars":
-            return self._chars(handle, text, start, last)
-        return self._lines(handle, text, rows, start, last)
+        part = (_lines(text, rows, start, last, self.limit) if unit == "lines" else
+                _chars(text, start, last, self.limit))
+        head = self._head(handle, part)
+        return f"{head}\n{part.text}" if total else head
 
-    def _lines(self, handle: int, text: str, rows: list[str], start: int, last: int) -> str:
-        """Whole lines that fit; where the first one alone does not, its beginning by character."""
-        stop, size = start - 1, 0
-        while stop < last and size + len(rows[stop]) + 1 <= self.limit:
-            size += len(rows[stop]) + 1
-            stop += 1
-        if stop < start and last >= start:
-            before = sum(len(row) + 1 for row in rows[:start - 1])
-            return self._chars(handle, text, before + 1, before + len(rows[start - 1]))
-        head = self._head(handle, start, stop, len(rows), "lines", stop < len(rows))
-        return "\n".join([head, *rows[start - 1:stop]])
-
-    def _chars(self, handle: int, text: str, start: int, last: int) -> str:
-        stop = min(last, start - 1 + self.limit)
-        head = self._head(handle, start, stop, len(text), "chars", stop < len(text))
-        return f"{head}\n{text[start - 1:stop]}"
-
-    def _head(self, handle: int, start: int, stop: int, total: int, unit: str,
-              more: bool) -> str:
-        rest = self.texts("read_next", next=stop + 1, unit=unit) if more else self.texts("read_end")
+    def _head(self, handle: int, part: Part) -> str:
+        start, stop, total, unit, _ = part
+        rest = (self.texts("read_next", next=stop + 1, unit=unit) if stop < total else
+                self.texts("read_end"))
         return self.texts("read_part", handle=handle, what=source_of(self.history, handle),
                           start=min(start, stop), stop=stop,
                           total=total, unit=self.texts(f"unit_{unit}"), rest=rest)
 
 
-def reading_arguments(text: str, history: Sequence[Message], handle: int) -> dict[str, Any]:
+class Part(NamedTuple):
+    """What one answer gives of a text: the lines or characters (`unit`) from `start` to `stop`,
+    of `total`, both ends included."""
+
+    start: int
+    stop: int
+    total: int
+    unit: str
+    text: str
+
+
+def _lines(text: str, rows: Sequence[str], start: int, last: int, limit: int) -> Part:
+    """Whole lines that fit; where the first one alone does not, its beginning by character."""
+    stop, size = start - 1, 0
+    while stop < last and size + len(rows[stop]) + 1 <= limit:
+        size += len(rows[stop]) + 1
+        stop += 1
+    if stop < start and last >= start:
+        before = sum(len(row) + 1 for row in rows[:start - 1])
+        return _chars(text, before + 1, before + len(rows[start - 1]), limit)
+    return Part(start, stop, len(rows), "lines", "\n".join(rows[start - 1:stop]))
+
+
+def _chars(text: str, start: int, last: int, limit: int) -> Part:
+    stop = min(last, start - 1 + limit)
+    return Part(start, stop, len(text), "chars", text[start - 1:stop])
+
+
+def reading_arguments(text: str, message: Message) -> dict[str, Any]:
     """The arguments, besides the handle, with which the first answer of `read_result` contains
     `text`, however small the window: none where the message begins with it, else the line
     to start at, or in a long line the character. In a call `text` may stand escaped, as JSON."""
-    said = all_said(history[handle])
+    said = all_said(message)
     sought = text if text in said else json.dumps(text, ensure_ascii=False)[1:-1]
-    read, at = ReadResult(history, Texts(), LEAST_CHARS), said.find(sought)
+    at, rows = said.find(sought), rows_of(said)
     if at < 0 or not said:
         return {}
-    ways: tuple[dict[str, Any], ...] = ({}, {"start": said.count("\n", 0, at) + 1})
-    for way in ways:
-        if sought in read(handle, **way).partition("\n")[2]:
-            return way
+    for start in (1, said.count("\n", 0, at) + 1):
+        if sought in _lines(said, rows, start, len(rows), LEAST_CHARS).text:
+            return {"start": start} if start > 1 else {}
     return {"start": at + 1, "unit": "chars"}
 
 

@@ -6,6 +6,7 @@ and of a session that is replayed under a policy. Both are given to them as `Tra
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -98,14 +99,15 @@ def steps_of_replay(recording: Recording, policy: Policy, window: int,
     messages it had each time its own agent compressed it. `progress` is called with the number
     of messages replayed so far."""
     taken: list[TraceStep] = []
-    waiting = sorted(marks)
+    waiting = deque(sorted(marks))
 
     def note(moment: Moment) -> None:
         changes = [{**record, "seq": None} for record in moment.records  # they are in no file
                    if "entries" in record["payload"]]
-        come = [at for at in waiting if at <= moment.at]
-        del waiting[:len(come)]
-        taken.append(TraceStep(moment.step, moment.at, moment.arrived, changes, host=bool(come),
+        host = bool(waiting and waiting[0] <= moment.at)
+        while waiting and waiting[0] <= moment.at:
+            waiting.popleft()
+        taken.append(TraceStep(moment.step, moment.at, moment.arrived, changes, host=host,
                                over=moment.over))
 
     replay(recording, [Trial(recording, policy, window, [note])], progress)

@@ -13,12 +13,12 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..actions import call_of
+from ..actions import answers
 from ..compression.rising import holds
 from ..compression.tools import reading_arguments
 from ..compression.view import Entry, View, apply, from_payload
 from ..held import handles
-from ..messages import Message, arguments_text, text_of
+from ..messages import Call, Message, arguments_text, text_of
 from ..trace import Record
 from .facts import state_from_hows
 from .nearly import nearly_said
@@ -134,9 +134,10 @@ def explain(text: str, steps: Iterable[TraceStep], history: Sequence[Message]) -
     found = [sight for sight in sighted if sight.form]
     holders = [index for index, message in enumerate(history) if text in text_of(message)]
     asked = [step for step in taken if step.asked]
+    calls = dict(answers(history))
     entered: list[Occurrence] = [
-        {"message": index, **_origin(history, index), **_first_seen(index, asked, found),
-         "part": reading_arguments(text, history, index)}
+        {"message": index, **_origin(history[index], calls.get(index)),
+         **_first_seen(index, asked, found), "part": reading_arguments(text, history[index])}
         for index in holders]
     return {"text": text, "entered": entered,
             "nearly": [] if holders else nearly_said(text, history),
@@ -160,12 +161,10 @@ def _first_seen(index: int, asked: Sequence[TraceStep], found: Sequence[Sighting
         first <= sight.last and holds(sight.at, index) for sight in seen)}
 
 
-def _origin(history: Sequence[Message], index: int) -> Origin:
-    """The role, and for a result its tool with the call's arguments."""
-    message = history[index]
+def _origin(message: Message, call: Call | None) -> Origin:
+    """The role, and for a result its tool with the arguments of its call."""
     if message["role"] != "tool":
         return {"role": message["role"], "tool": "", "arguments": ""}
-    call = call_of(history, index)
     return {"role": "tool", "tool": message.get("name", ""),
             "arguments": arguments_text(call) if call else ""}
 

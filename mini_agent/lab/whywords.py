@@ -27,7 +27,7 @@ def why_lines(found: Explanation) -> Iterator[str]:
         yield f"now       {_now(found['now'], found['entered'])}"
     if found["seen"] and found["host"]:
         yield (f"but       the recorded agent compressed its own context before step "
-               f"{', '.join(map(str, found['host']))}, which is not replayed: from then on it may "
+               f"{_some(found['host'])}, which is not replayed: from then on it may "
                f"not have had this{_until(found)}")
 
 
@@ -62,10 +62,16 @@ def _never_said(found: Explanation) -> Iterator[str]:
         yield f"          and {number_of(len(found['nearly']) - NAMED, 'more message')}"
 
 
+def _some(numbers: Sequence[int], mark: str = "") -> str:
+    """The first of the numbers, and how many more there are."""
+    more = len(numbers) - NAMED
+    return (", ".join(f"{mark}{number}" for number in numbers[:NAMED])
+            + (f" and {more} more" if more > 0 else ""))
+
+
 def _form(sight: Period) -> str:
-    named = ", ".join(f"#{index}" for index in sight["messages"][:NAMED])
-    more = "" if len(sight["messages"]) <= NAMED else f" and {len(sight['messages']) - NAMED} more"
-    return {"verbatim": f"verbatim in {named}{more}", "shortened": f"in a shortened {named}{more}",
+    named = _some(sight["messages"], "#")
+    return {"verbatim": f"verbatim in {named}", "shortened": f"in a shortened {named}",
             "summary": "only in a summary", "handle": "not there, behind a handle",
             "attached": "only in what was attached",
             "made": "only in what was put into the window",
