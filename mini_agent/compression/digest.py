@@ -131,7 +131,7 @@ def words_of(index: HistoryIndex, entry: Entry) -> Iterable[int]:
     if entry.how != "verbatim":
         return index.words.known(text_of(entry.message))
     message, = entry.stands_for
-    return index.words_in(message)
+    return index.words_in[message]
 
 
 def copied(chosen: Iterable[HistoryLine], handles: Sequence[str]) -> Iterator[str]:

@@ -63,8 +63,8 @@ class HistoryLine:
 class HistoryIndex:
     """Lines, words, calls and files of a history. All lists only grow.
 
-    By message: `lines` (in order), `sizes` (tokens, roughly), and what follows from them:
-    `words_in` and `telling` lines.
+    By message: `lines` (in order), `sizes` (tokens, roughly), `words_in` (numbers, each once),
+    and the `telling` lines.
     By line: `numbered`, and by its text: `known`.
     By word (`words` has them): `home` (the newest line that shows it), its worth (`worths`).
     `chronicle` has what was done where, `work` how far the work is; `errors` finds what went
@@ -78,6 +78,7 @@ class HistoryIndex:
         self.work = Work(self.chronicle)
         self.lines: list[tuple[HistoryLine, ...]] = []
         self.sizes: list[float] = []
+        self.words_in: list[tuple[int, ...]] = []
         self.numbered: list[HistoryLine] = []
         self.known: dict[str, HistoryLine] = {}
         self.words = Vocabulary()
@@ -110,10 +111,6 @@ class HistoryIndex:
         self._asked_to = len(self._history)
         return self._asked.get(_likeness(made), {})
 
-    def words_in(self, message: int) -> Iterable[int]:
-        """The words of a message, each once."""
-        return dict.fromkeys(chain.from_iterable([line.words for line in self.lines[message]]))
-
     def telling(self, message: int) -> Iterable[HistoryLine]:
         """Its lines, each once, that no later message has, and that show a word or are
         likelier than a plain one to be quoted."""
@@ -140,6 +137,7 @@ class HistoryIndex:
         for line in lines if mine else ():
             line.quote = QUOTES[line.kind][True]
         words = tuple(held)
+        self.words_in.append(words)
         self.words.count(index, mine, words, chain.from_iterable([line.words for line in lines]))
         self.worths.grow(index, words)
 
