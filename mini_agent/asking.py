@@ -2,7 +2,7 @@
 
 Without a window the whole history is sent and this is a few lines. With one
 (milestone 3) the window decides what is sent, and a request that the endpoint
-refuses for its length is made smaller and sent again; with a live endpoint
+refuses for its length is made smaller and sent once more; with a live endpoint
 (milestone 5) what it counted is compared with what was predicted. What is left out:
 how a request is made smaller (`compression/`).
 """
@@ -17,9 +17,6 @@ from .messages import Message
 from .models.base import Model, Reply
 from .texts import Texts
 from .trace import Tracer
-
-
-REFUSALS = 3  # of one step that are answered with a smaller request each; the next one ends it
 
 
 class Window(Protocol):
@@ -55,7 +52,7 @@ class Window(Protocol):
 
     def after_refusal(self, history: Sequence[Message], step: int,
                       error: PromptTooLongError) -> list[Message]:
-        """A smaller request. Raises `error` where nothing can be made smaller."""
+        """A smaller request, once. Raises `error` where nothing can be made smaller."""
 
 
 Pay = Callable[[int], None]  # is told a request's tokens before it is sent; may raise
@@ -80,12 +77,10 @@ class Asking:
         if self.window is None:
             return self._send(history, step, tools)
         request = self.window.before_model_call(history, step)
-        for _ in range(REFUSALS):
-            try:
-                return self._send(request, step, tools)
-            except PromptTooLongError as error:
-                request = self.window.after_refusal(history, step, error)
-        return self._send(request, step, tools)
+        try:
+            return self._send(request, step, tools)
+        except PromptTooLongError as error:
+            return self._send(self.window.after_refusal(history, step, error), step, tools)
 
     def _send(self, request: Sequence[Message], step: int,
               tools: Sequence[dict[str, Any]]) -> Reply:
