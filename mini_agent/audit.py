@@ -10,9 +10,9 @@ event follows from another (`course.py`), and whether the tools have said what t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from .compression.laws import CONSERVATION, GAIN, faults, named
 from .compression.overflow import protection
@@ -106,8 +106,8 @@ class _Audit:
             return
         if "entries" in record["payload"]:
             yield from self._change(record["event"], record["payload"])
-        if check := self.CHECKS.get(record["event"]):
-            yield from check(self, record["payload"])
+        if check := getattr(self, f"_on_{record['event']}", None):
+            yield from check(record["payload"])
 
     def _change(self, event: str, payload: dict[str, Any]) -> Iterator[Fault]:
         """A compression, or what an undo or a pin put back; only the first has to gain."""
@@ -181,15 +181,13 @@ class _Audit:
             if doubt:
                 yield "trace", doubt
 
+    _on_resume = _on_settings
+
     def _on_run_end(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
         view = self._state.view
         yield from _differing(payload, final_messages=len(view))
         if "final_tokens" in payload and self._declared is not None:
             yield from _differing(payload, final_tokens=view.tokens + self._declared)
-
-    CHECKS: ClassVar[Mapping[str, Callable[[_Audit, dict[str, Any]], Iterable[Fault]]]] = {
-        "model_call": _on_model_call, "run_end": _on_run_end, "model_usage": _on_model_usage,
-        "settings": _on_settings, "resume": _on_settings}
 
     def _limit(self) -> int | None:
         told, budget = self._state.settings.get("learned_window"), self._governance.budget

@@ -9,8 +9,8 @@ sizes (`audit.py`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from .lint import Fault, malformed
 from .messages import Call, Message, calls_of
@@ -50,8 +50,8 @@ class Course:
             yield f"step {step} where {max(0, self._called)} is at work"
         if record["event"] != "host_compression":  # whose tokens the other agent may not tell
             yield from _no_numbers(record["payload"])
-        if check := self.CHECKS.get(record["event"]):
-            yield from check(self, record["payload"])
+        if check := getattr(self, f"_on_{record['event']}", None):
+            yield from check(record["payload"])
 
     def _message(self, message: Message, step: int) -> Iterator[str]:
         if step < self._step:
@@ -109,11 +109,6 @@ class Course:
     def _on_run_end(self, _: Mapping[str, Any]) -> Iterator[str]:
         if self._at_work:
             yield f"sub-agents {sorted(self._at_work)} have no end"
-
-    CHECKS: ClassVar[Mapping[str, Callable[[Course, dict[str, Any]], Iterable[str]]]] = {
-        "model_call": _on_model_call, "tool_call": _on_tool_call, "tool_result": _on_tool_result,
-        "subagent_start": _on_subagent_start, "subagent_end": _on_subagent_end,
-        "run_end": _on_run_end}
 
 
 def _no_numbers(payload: Mapping[str, Any]) -> Iterator[str]:

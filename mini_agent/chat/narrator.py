@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 from ..columns import number_of
 from ..hostile import without_controls
@@ -50,8 +50,8 @@ class Narrator:
         """Tell of one record, where there is something to tell."""
         if record["type"] == "message":
             self._message(record["message"])
-        elif handler := self.HANDLERS.get(record["event"]):
-            handler(self, record["payload"])
+        elif handler := getattr(self, f"_on_{record['event']}", None):
+            handler(record["payload"])
 
     def _message(self, message: Message) -> None:
         if message["role"] == "assistant" and (self._final or calls_of(message)):
@@ -100,11 +100,6 @@ class Narrator:
 
     def _on_interrupted(self, _: Mapping[str, Any]) -> None:
         self._row("alarm", "interrupted", "red")
-
-    HANDLERS: ClassVar[Mapping[str, Callable[[Narrator, Mapping[str, Any]], None]]] = {
-        "model_call": _on_model_call, "tool_call": _on_tool_call, "tool_result": _on_tool_result,
-        "model_retry": _on_model_retry, "context_compression": _on_context_compression,
-        "compression_skipped": _on_compression_skipped, "interrupted": _on_interrupted}
 
 
 def _arguments_line(arguments: Mapping[str, Any]) -> str:

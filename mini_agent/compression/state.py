@@ -9,9 +9,9 @@ with the same state, byte for byte. What this module leaves out: every decision
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from ..errors import TraceError
 from ..lint import malformed
@@ -80,9 +80,9 @@ class WindowState:
             self.enter(record["message"])
         elif done is not None:
             self._compressed(record["payload"], record["seq"], *done)
-        elif handler := self.HANDLERS.get(record["event"]):
+        elif handler := getattr(self, f"_on_{record['event']}", None):  # of others it knows nothing
             try:
-                handler(self, record["payload"], record["seq"])
+                handler(record["payload"], record["seq"])
             except (KeyError, TypeError, ValueError, IndexError) as error:
                 raise TraceError(f"the {record['event']} does not fit ({error!r})",
                                  place=f"seq {record['seq']}", value=record["seq"]) from error
@@ -201,13 +201,6 @@ class WindowState:
         self.settings.update((key, value) for key, value in payload.items() if key != "step")
         if payload.get("breaker") == "closed":
             self.breaker.close()
-
-    # The window knows nothing of an event that is not here.
-    HANDLERS: ClassVar[Mapping[str, Callable[[WindowState, dict[str, Any], int], None]]] = {
-        "model_call": _on_model_call, "model_usage": _on_model_usage,
-        "context_compression": _on_context_compression,
-        "compression_skipped": _on_compression_skipped, "model_summarize": _on_model_summarize,
-        "undo": _on_undo, "pin": _on_pin, "stage": _on_stage, "settings": _on_settings}
 
 
 def _made_anew(view: View, payload: dict[str, Any]) -> tuple[Change, View]:
