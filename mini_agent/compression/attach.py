@@ -26,7 +26,6 @@ from .rising import common
 from .scene import Scene
 from .view import Entry, View
 
-KINDS = ("card", "notice", "tools", "skills", "files")
 MAX_FILES = 5
 FILE_TOKENS = 5_000    # of each file
 SKILL_TOKENS = 25_000  # of all skills together
@@ -34,11 +33,11 @@ SKILL_TOOL = "skill"
 
 
 def check_kinds(attach: str) -> None:
-    """`UsageError` where a word of the setting `attach` names nothing of `KINDS`."""
+    """`UsageError` where a word of the setting `attach` names nothing that can be put back."""
     for kind in attach.split():
-        if kind not in KINDS:
+        if kind not in _MAKERS:
             raise UsageError(f"nothing named {kind!r} can be attached", place="attach",
-                             value=kind, remedy=f"known are: {', '.join(KINDS)}")
+                             value=kind, remedy=f"known are: {', '.join(_MAKERS)}")
 
 
 class Attachment(NamedTuple):

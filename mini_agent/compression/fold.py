@@ -40,8 +40,8 @@ class Fold:
     """How a stretch is folded; each strategy with a summary makes one from its settings.
 
     `header` is the key of the text above the summary, `title` a field in it. `max_tokens`
-    bounds the summary without the users' words; `attach` names what is put back, of
-    `attach.KINDS`. `apart`: protected user messages stay messages of their own.
+    bounds the summary without the users' words; `attach` names what is put back (`attach.py`).
+    `apart`: protected user messages stay messages of their own.
     `by_code`: no model writes, so there is nothing to check.
     """
 
