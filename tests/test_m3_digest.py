@@ -233,6 +233,18 @@ class Keeping(unittest.TestCase):
         entry, = digests(made)
         self.assertLessEqual(entry.tokens, 5_000 // LEAST)
 
+    def test_the_digest_gives_way_before_a_request_does_not_fit(self) -> None:
+        """System message and task fill 93 % of the window: the smallest digest is made smaller
+        still where the newest messages need its room, and only there."""
+        rules = "".join(f"rule {number}: leave part_{number}.py alone\n" for number in range(638))
+        first, task, *rest = session(60, seed=3)
+        made, records = govern([first, user(f"{task['content']}\n{rules}"), *rest], 8_000)
+        self.assertGreater(sum(entry.tokens for entry in made.view.entries[:2]), 7_400)
+        sizes = [change["entries"][0]["tokens"] for change in payloads(
+            records, "context_compression") if change["strategy"] == "coverage_digest"]
+        self.assertLess(min(sizes), 8_000 // LEAST - 20)
+        self.assertIn(8_000 // LEAST, range(max(sizes), max(sizes) + 20))
+
     def test_one_message_over_the_window_is_cut_where_it_is_a_result(self) -> None:
         """A result of several windows fits after admission; words of the model cannot be cut."""
         huge = "\n".join(f"row_{n} = compute_{n % 50}(n)" for n in range(3_000))

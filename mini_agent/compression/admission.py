@@ -53,7 +53,7 @@ class Admission:
         if self.last_resort:
             found = [at for at in free if view[at].message["role"] == "tool"]
             size = limit = common_size([view[at].tokens for at in found],
-                                       view.tokens - _allowed(view, scene))
+                                       view.tokens - allowed(view, scene))
         else:
             found = [at for at in range(max(free.start, scene.sent), free.stop)
                      if _is_new(view[at])]
@@ -86,7 +86,7 @@ def _is_new(entry: Entry) -> bool:
             and entry.message["name"] not in ASKED)
 
 
-def _allowed(view: View, scene: Scene) -> int:
+def allowed(view: View, scene: Scene) -> int:
     """Tokens that the view may have in the end: the goal, and what lies between the target and
     the hard limit of the budget."""
     budget = scene.budget

@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from ..messages import groups, text_of, user
 from ..tokens import PER_MESSAGE, Estimator, weight_by_lines
+from .admission import allowed
 from .card import digest_card
 from .coverage import candidates, ranked_lines
 from .index import HistoryIndex, HistoryLine
@@ -53,16 +54,18 @@ class CoverageDigest:
         room = int(self.digest * window * min(1.0, goal / (scene.budget.target or goal)))
         tail = tail_start(view, scene, goal - room)
         old = [at for at in range(tail) if not scene.protects(view[at])]
-        if all(view[at].made for at in old):
-            return None  # nothing new
         before = sum(view[at].tokens for at in old)
-        rest = goal - (view.tokens - before)
-        limit = min(before - 1, max(window // LEAST, min(room, rest)))
+        others = view.tokens - before
+        most, limit = before - 1, max(window // LEAST, min(room, goal - others))
+        if all(view[at].made for at in old):  # nothing new: it only gives way, if that is enough
+            most = allowed(view, scene) - others
+            if not 0 < most < before:
+                return None
         gone = set(old)
         kept = [entry for at, entry in enumerate(view.entries) if at not in gone]
         covered = covered_by(view, old)
-        entry = self._entry(scene, kept, covered, limit)
-        return None if entry.tokens >= before else Change(self.name, tuple(old), ((old[0], entry),))
+        entry = self._entry(scene, kept, covered, min(most, limit))
+        return None if entry.tokens > most else Change(self.name, tuple(old), ((old[0], entry),))
 
     def _entry(self, scene: Scene, kept: Sequence[Entry], covered: Sequence[int],
                limit: int) -> Entry:
