@@ -1,5 +1,8 @@
 # Nothing but Python 3.11 or newer and make is needed. PYTHON=python3.13 chooses another.
 PYTHON ?= python3
+ifneq ($(shell $(PYTHON) -c "import sys; print(sys.version_info >= (3, 11))"),True)
+$(error $(PYTHON) is not Python 3.11 or newer; name one that is, as PYTHON=python3.13)
+endif
 
 .PHONY: run run-m2 run-m3 run-m3-paths run-m4 watch-m3 lab evidence test test-real test-browser fuzz bench clean
 

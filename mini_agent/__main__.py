@@ -6,6 +6,8 @@ import sys
 
 def run() -> None:
     """The program. Ctrl-C ends it in one line while it is being loaded, too."""
+    if sys.version_info < (3, 11):
+        sys.exit(_told("Python 3.11 or newer is needed, this is %d.%d" % sys.version_info[:2], 2))
     sys.unraisablehook = _dropped
     try:
         import signal
@@ -29,8 +31,12 @@ def _dropped(what: "sys.UnraisableHookArgs") -> None:
 
 
 def _interrupted() -> int:
-    print("mini-agent: interrupted", file=sys.stderr, flush=True)
-    return 130  # `errors.INTERRUPTED`, which may not be loaded yet
+    return _told("interrupted", 130)  # `errors.INTERRUPTED`, which may not be loaded yet
+
+
+def _told(what: str, status: int) -> int:
+    print(f"mini-agent: {what}", file=sys.stderr, flush=True)
+    return status
 
 
 if __name__ == "__main__":

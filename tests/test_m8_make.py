@@ -60,6 +60,19 @@ class MakeTest(FolderTest):
         self.assertEqual("a b", recipe("evidence", "SESSIONS=a b")[-1])
         self.assertEqual("workspace/sessions", recipe("evidence", "SESSIONS=")[-1])
 
+    def test_a_python_that_is_too_old_is_told_in_one_line(self) -> None:
+        """By `make`, if it is none at all, too, and by the program."""
+        for python in ("false", "no_such_python"):
+            done = subprocess.run(["make", "run", f"PYTHON={python}"], cwd=ROOT, env=outermost(),
+                                  capture_output=True, encoding="utf-8")
+            self.assertEqual((2, ""), (done.returncode, done.stdout))
+            self.assertRegex(done.stderr, rf"(?m)^Makefile:\d+: \*\*\* {python} is not Python "
+                                          r"3\.11 or newer; .*PYTHON=.*\n\Z")
+        done = command("-c", "import runpy, sys; sys.version_info = (3, 10, 4, 'final', 0)\n"
+                             "runpy.run_module('mini_agent', run_name='__main__')")
+        self.assertEqual((2, "mini-agent: Python 3.11 or newer is needed, this is 3.10\n"),
+                         (done.returncode, done.stderr))
+
     def test_clean_takes_what_runs_have_written_and_nothing_else(self) -> None:
         """In a copy: the traces of a run, its own folders, bytecode; the references stay."""
         shutil.copytree(ROOT / "traces" / "reference", self.folder / "traces" / "reference")
