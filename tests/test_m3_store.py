@@ -15,11 +15,11 @@ from unittest import mock
 
 from mini_agent.compression import store
 from mini_agent.compression.store import FolderStore, MemoryStore, terms_of
-from mini_agent.compression.tools import ReadResult, RecallTool, page_chars
+from mini_agent.compression.tools import page_chars, read_result_tool, recall_tool
 from mini_agent.errors import StrategyError, ToolError
 from mini_agent.messages import assistant, call, tool_result, user
 from mini_agent.texts import Texts
-from mini_agent.tools.base import ToolBox
+from mini_agent.tools.base import FunctionTool, ToolBox
 from tests.support import full_disk
 
 SAID = {2: "read config.py\nDATABASE_URL is taken from the environment\nport = 8080",
@@ -196,7 +196,7 @@ class Reading(unittest.TestCase):
     """`read_result`: parts by line and by character, the first line says which."""
 
     def read(self, *arguments: Any, limit: int = 1000, **named: Any) -> str:
-        return ReadResult(session(), Texts(), limit)(*arguments, **named)
+        return read_result_tool(session(), Texts(), limit)(*arguments, **named)
 
     def test_lines_from_1_both_ends_included(self) -> None:
         """The asked lines, and what comes next."""
@@ -254,7 +254,7 @@ class Reading(unittest.TestCase):
     def test_a_handle_is_taken_as_the_texts_of_a_window_write_it(self) -> None:
         """3, "3", "#3" and " #3 " are one message; what is no handle is refused with what is
         wanted, and a line is no handle."""
-        box = ToolBox([ReadResult(session(), Texts())], Texts())
+        box = ToolBox([read_result_tool(session(), Texts())], Texts())
 
         def said(**arguments: object) -> str:
             return str(box.run(call("c", "read_result", arguments))["content"])
@@ -279,11 +279,11 @@ class Reading(unittest.TestCase):
 class Searching(unittest.TestCase):
     """`recall`: handles and lines, ranked and bounded."""
 
-    def tool(self, limit: int = 10_000) -> RecallTool:
+    def tool(self, limit: int = 10_000) -> FunctionTool:
         kept = MemoryStore()
         history = session()
         kept.remember({2: history[2]["content"], 3: history[3]["content"], 1: "I read it."})
-        return RecallTool(kept, history, Texts(), limit)
+        return recall_tool(kept, history, Texts(), limit)
 
     def test_a_hit_names_its_handle_its_source_and_the_line(self) -> None:
         """The message with most of the terms comes first, with the line that holds most of them."""
@@ -311,7 +311,7 @@ class Searching(unittest.TestCase):
         """Hits beyond the limit are counted, and shown when they are asked for."""
         kept = MemoryStore()
         kept.remember({index: "port " * 50 for index in range(5)})
-        tool = RecallTool(kept, session(), Texts(), 700)
+        tool = recall_tool(kept, session(), Texts(), 700)
         self.assertLess(len(tool("port")), 900)
         self.assertRegex(tool("port"),
                          r"^\[hits 1 to 2 of 5 messages .*; next: start=3\]\n#4 .*\n#3 ")
@@ -324,5 +324,5 @@ class Searching(unittest.TestCase):
         with folder() as place:
             place.write_text("in the way")
             with self.assertRaises(ToolError) as caught:
-                RecallTool(FolderStore(place), session(), Texts())("port")
+                recall_tool(FolderStore(place), session(), Texts())("port")
             self.assertEqual(caught.exception.code, "STORE_ERROR")

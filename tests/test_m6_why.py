@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from mini_agent.compression.tools import ReadResult, page_chars
+from mini_agent.compression.tools import page_chars, read_result_tool
 from mini_agent.compression.view import Entry
 from mini_agent.errors import TraceError
 from mini_agent.hostile import escaped
@@ -226,7 +226,7 @@ class WhyTest(unittest.TestCase):
                 place = explain(text, [], history)["entered"][0]
                 self.assertEqual((handle, part), (place["message"], place["part"]))
                 for window in (1_000, 32_000, None):
-                    read = ReadResult(history, Texts(), page_chars(window))
+                    read = read_result_tool(history, Texts(), page_chars(window))
                     said = read(handle, **part).partition("\n")[2]
                     self.assertIn(text if handle != 1 else r'a\n\"b\"', said)
 

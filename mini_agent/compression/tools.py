@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..actions import call_of, described
 from ..errors import StrategyError, ToolError
 from ..messages import Message
 from ..texts import Texts
-from ..tools.base import Tool
-from ..tools.schema import COUNT, object_of, one_of
+from ..tools.base import FunctionTool, Tool
+from ..tools.schema import COUNT, PLACE, TEXT, object_of, one_of
 from ..words import rows_of
 from .drop import all_said
 from .store import terms_of
@@ -37,64 +36,44 @@ def reading_tools(wanted: Collection[str], history: Sequence[Message], finder: S
                   texts: Texts, window: int | None) -> list[Tool]:
     """Those of the two tools that a policy's texts speak of; `window` in tokens."""
     limit = page_chars(window)
-    tools: tuple[Tool, ...] = (ReadResult(history, texts, limit),
-                               RecallTool(finder, history, texts, limit))
+    tools = (read_result_tool(history, texts, limit), recall_tool(finder, history, texts, limit))
     return [tool for tool in tools if tool.name in wanted]
 
 
-@dataclass(frozen=True)
-class ReadResult:
+def read_result_tool(history: Sequence[Message], texts: Texts,
+                     limit: int = PAGE_CHARS) -> FunctionTool:
     """`read_result(handle, start, end, unit)`: a part of a message of the history, whole again.
 
     `history` is the live one. Lines and characters count from 1, both ends included.
     """
-
-    history: Sequence[Message]
-    texts: Texts
-    limit: int = PAGE_CHARS
-    name: ClassVar[str] = "read_result"
-
-    @property
-    def description(self) -> str:
-        """Says that a message, or a part of it, can be read again by its handle."""
-        return self.texts("tool_read_result")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """A handle, and from where to where: in lines, or in characters."""
-        number = {"type": "integer", "minimum": 1}
-        return object_of({
-            "handle": {**COUNT, "description": self.texts("arg_handle")},
-            "start": {**number, "description": self.texts("arg_first")},
-            "end": {**number, "description": self.texts("arg_last")},
-            "unit": {**one_of(("lines", "chars")), "description": self.texts("arg_unit")}},
-            ("handle",))
-
-    def __call__(self, handle: int, start: int = 1, end: int | None = None,
-                 unit: str = "lines") -> str:
-        if handle >= len(self.history):
-            raise ToolError("NO_SUCH_HANDLE", self.texts(
-                "no_such_handle", handle=handle, last=len(self.history) - 1))
-        text = all_said(self.history[handle])
+    def read_result(handle: int, start: int = 1, end: int | None = None,
+                    unit: str = "lines") -> str:
+        if handle >= len(history):
+            raise ToolError("NO_SUCH_HANDLE", texts(
+                "no_such_handle", handle=handle, last=len(history) - 1))
+        text = all_said(history[handle])
         rows = rows_of(text) if unit == "lines" else []
         total = len(rows) if unit == "lines" else len(text)
         last = total if end is None else min(end, total)
         if last < start and total:
-            raise ToolError("BAD_RANGE", self.texts(
+            raise ToolError("BAD_RANGE", texts(
                 "no_such_part", handle=handle, start=start, end=last if end is None else end,
-                total=total, unit=self.texts(f"unit_{unit}")))
-        part = (_lines(text, rows, start, last, self.limit) if unit == "lines" else
-                _chars(text, start, last, self.limit))
-        head = self._head(handle, part)
+                total=total, unit=texts(f"unit_{unit}")))
+        part = (_lines(text, rows, start, last, limit) if unit == "lines" else
+                _chars(text, start, last, limit))
+        rest = texts("read_next", next=part.stop + 1, unit=part.unit) if part.stop < part.total \
+            else texts("read_end")
+        head = texts("read_part", handle=handle, what=source_of(history, handle),
+                     start=min(part.start, part.stop), stop=part.stop, total=part.total,
+                     unit=texts(f"unit_{part.unit}"), rest=rest)
         return f"{head}\n{part.text}" if total else head
 
-    def _head(self, handle: int, part: Part) -> str:
-        start, stop, total, unit, _ = part
-        rest = (self.texts("read_next", next=stop + 1, unit=unit) if stop < total else
-                self.texts("read_end"))
-        return self.texts("read_part", handle=handle, what=source_of(self.history, handle),
-                          start=min(start, stop), stop=stop,
-                          total=total, unit=self.texts(f"unit_{unit}"), rest=rest)
+    return FunctionTool("read_result", texts("tool_read_result"), object_of({
+        "handle": {**COUNT, "description": texts("arg_handle")},
+        "start": {**PLACE, "description": texts("arg_first")},
+        "end": {**PLACE, "description": texts("arg_last")},
+        "unit": {**one_of(("lines", "chars")), "description": texts("arg_unit")}},
+        ("handle",)), read_result)
 
 
 class Part(NamedTuple):
@@ -147,58 +126,42 @@ class Searchable(Protocol):
         """(how many texts hold any term of the query, the `limit` best of them by index)."""
 
 
-@dataclass(frozen=True)
-class RecallTool:
+def recall_tool(finder: Searchable, history: Sequence[Message], texts: Texts,
+                limit: int = PAGE_CHARS) -> FunctionTool:
     """`recall(query)`: which messages that left the view hold these words, and where."""
-
-    finder: Searchable
-    history: Sequence[Message]
-    texts: Texts
-    limit: int = PAGE_CHARS
-    name: ClassVar[str] = "recall"
-
-    @property
-    def description(self) -> str:
-        """Says that what has left the window can be searched."""
-        return self.texts("tool_recall")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """What to look for, and the hit to go on from."""
-        return object_of({
-            "query": {"type": "string", "description": self.texts("arg_query")},
-            "start": {"type": "integer", "minimum": 1, "description": self.texts("arg_hit")}},
-            ("query",))
-
-    def __call__(self, query: str, start: int = 1) -> str:
+    def recall(query: str, start: int = 1) -> str:
         if not terms_of(query):
-            raise ToolError("BAD_ARGUMENTS", self.texts("empty_query"))
+            raise ToolError("BAD_ARGUMENTS", texts("empty_query"))
         try:
-            total, found = self.finder.find(query, start - 1 + HITS)
+            total, found = finder.find(query, start - 1 + HITS)
         except StrategyError as error:
-            raise ToolError("STORE_ERROR", self.texts(
+            raise ToolError("STORE_ERROR", texts(
                 "store_error", reason=error.__cause__ or error)) from error
         if start > max(1, total):
-            raise ToolError("BAD_RANGE", self.texts("no_such_hit", start=start, total=total))
+            raise ToolError("BAD_RANGE", texts("no_such_hit", start=start, total=total))
         hits: list[str] = []
         for index, text in list(found.items())[start - 1:]:
-            hit = self._hit(index, text, query)
-            if hits and sum(map(len, hits)) + len(hit) > self.limit:
+            hit = shown(index, text, query)
+            if hits and sum(map(len, hits)) + len(hit) > limit:
                 break
             hits.append(hit)
         stop = start - 1 + len(hits)
-        rest = self.texts("recall_next", next=stop + 1) if stop < total else self.texts("read_end")
-        head = self.texts("recall_head", start=min(start, stop), stop=stop, total=total, rest=rest)
+        rest = texts("recall_next", next=stop + 1) if stop < total else texts("read_end")
+        head = texts("recall_head", start=min(start, stop), stop=stop, total=total, rest=rest)
         return "\n".join([head, *hits])
 
-    def _hit(self, index: int, text: str, query: str) -> str:
+    def shown(index: int, text: str, query: str) -> str:
         """The line with most of the terms, and where it stands."""
         rows = rows_of(text)
         terms = [*terms_of(query), *terms_of(query, 2)]
         held = [sum(term in row.lower() for term in terms) for row in rows]
         at = max(range(len(rows)), key=lambda at: (held[at], -at))
-        return self.texts("recall_hit", index=index, what=source_of(self.history, index),
-                          line=at + 1, lines=len(rows), text=excerpt(rows[at], terms))
+        return texts("recall_hit", index=index, what=source_of(history, index),
+                     line=at + 1, lines=len(rows), text=excerpt(rows[at], terms))
+
+    return FunctionTool("recall", texts("tool_recall"), object_of({
+        "query": {**TEXT, "description": texts("arg_query")},
+        "start": {**PLACE, "description": texts("arg_hit")}}, ("query",)), recall)
 
 
 def source_of(history: Sequence[Message], index: int) -> str:

@@ -14,13 +14,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from ..compression.tools import PAGE_CHARS, ReadResult
+from ..compression.tools import PAGE_CHARS, read_result_tool
 from ..disk import read_file, real_path
 from ..errors import MiniAgentError, ToolError, UsageError
 from ..models.received import count
 from ..texts import Texts
 from ..tools.base import FunctionTool
-from ..tools.schema import COUNT, object_of
+from ..tools.schema import COUNT, PLACE, object_of
 from ..trace import Tracer, parse_record, read_trace, trace_folder
 from .endings import Ending, numbers_of
 
@@ -162,11 +162,11 @@ def read_child_tool(folder: Path, started: Callable[[], int], texts: Texts,
             raise missing from error
         if not history:
             raise missing
-        return ReadResult(history, texts, limit)(
+        return read_result_tool(history, texts, limit)(
             len(history) - 1 if message is None else message, **part)
 
-    inherited = ReadResult((), texts).parameters["properties"]
+    inherited = read_result_tool((), texts).parameters["properties"]
     return FunctionTool("read_child", texts("tool_read_child"), object_of({
-        "child": {"type": "integer", "minimum": 1, "description": texts("arg_child")},
+        "child": {**PLACE, "description": texts("arg_child")},
         "message": {**COUNT, "description": texts("arg_child_message")},
         **{name: inherited[name] for name in ("start", "end", "unit")}}, ("child",)), read_child)

@@ -22,7 +22,7 @@ from .edit import (
 from .output import (
     HEADER_ROOM, LIMIT, LINE_LIMIT, LIST_LIMIT, first_lines, line_count, page, part_of_line)
 from .pieces import Passage, passage, refuse_binary, text_pieces
-from .schema import TEXT, object_of
+from .schema import PLACE, TEXT, object_of
 from .workspace import MAX_FILES, Workspace
 
 MAX_NAMES = 10  # how many left-out files and folders the first line names
@@ -70,7 +70,7 @@ def list_files_tool(workspace: Workspace, limit: int = LIST_LIMIT) -> FunctionTo
 
     return FunctionTool("list_files", texts("tool_list_files"), object_of({
         "path": {**TEXT, "description": texts("arg_folder")},
-        "start": {"type": "integer", "minimum": 1, "description": texts("arg_start")}}), list_files)
+        "start": {**PLACE, "description": texts("arg_start")}}), list_files)
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,7 @@ class ReadFile:
     def parameters(self) -> dict[str, Any]:
         """A path, and the lines to read or, of a long line, the first character."""
         path = {"type": "string", "description": self.workspace.texts("arg_path")}
-        numbers = {name: {"type": "integer", "minimum": 1,
-                          "description": self.workspace.texts(f"arg_{name}")}
+        numbers = {name: {**PLACE, "description": self.workspace.texts(f"arg_{name}")}
                    for name in ("start_line", "end_line", "start_char")}
         return object_of({"path": path, **numbers}, ("path",))
 

@@ -17,6 +17,7 @@ from ..texts import Texts
 
 TEXT = {"type": "string"}
 COUNT = {"type": "integer", "minimum": 0}
+PLACE = {"type": "integer", "minimum": 1}  # of a line, a character, an entry: they count from 1
 OBJECT = {"type": "object"}
 NUMBERED = ("handle", "message")  # arguments that name a message, which a window shows as `#3`
 _HANDLE = re.compile(r"#?[0-9]{1,9}")

@@ -23,7 +23,7 @@ from ..hostile import one_line
 from .files import left_out_note, paged
 from .output import LIST_LIMIT, line_count, part_of_line
 from .pieces import text_pieces
-from .schema import object_of
+from .schema import PLACE, object_of
 from .workspace import Workspace
 
 SECONDS = 10.0           # for all regular expression work of one search
@@ -74,8 +74,7 @@ class SearchText:
             "pattern": {"type": "string", "description": self.workspace.texts("arg_pattern")},
             "path": {"type": "string", "description": self.workspace.texts("arg_search_path")},
             "regex": {"type": "boolean", "description": self.workspace.texts("arg_regex")},
-            "start": {"type": "integer", "minimum": 1,
-                      "description": self.workspace.texts("arg_start")}}, ("pattern",))
+            "start": {**PLACE, "description": self.workspace.texts("arg_start")}}, ("pattern",))
 
     def __call__(self, pattern: str, path: str = ".", regex: bool = False, start: int = 1) -> str:
         if not pattern or "\n" in pattern:
