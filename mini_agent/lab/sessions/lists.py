@@ -2,13 +2,14 @@
 
 A list stands alone, in an object beside other things, or in a recorded request. A program that
 records its requests writes the whole list anew for each of them, longer every time; all of
-these are one session, to which the answer of the last one belongs. What is left out: what a
-message means (`chat.py`, `anthropic.py`), and lists that no earlier one begins.
+these are one session, to which the answer of the longest belongs. What is left out: what a
+message means (`chat.py`, `anthropic.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import eq
 from typing import Any, NamedTuple
 
 from .document import Document
@@ -35,9 +36,10 @@ class _Request(NamedTuple):
     listed: MessageList
     answer: list[dict[str, Any]]
 
-    def goes_on_from(self, before: _Request) -> bool:
-        earlier = before.listed.messages
-        return self.listed.messages[:len(earlier)] == earlier
+    def belongs_to(self, other: _Request) -> bool:
+        """Whether one of the two lists begins with all of the other."""
+        mine, theirs = self.listed.messages, other.listed.messages
+        return all(map(eq, mine, theirs))
 
     def whole(self) -> MessageList:
         """The list with the answer, unless it ends in one."""
@@ -55,11 +57,11 @@ def message_lists(document: Document) -> Iterator[MessageList]:
         if messages_in(value):
             asked = _asked(value, number)
             alike = begun.setdefault(_opening(asked.listed.messages), [])
-            at = next((at for at in alike if asked.goes_on_from(found[at])), None)
+            at = next((at for at in alike if asked.belongs_to(found[at])), None)
             if at is None:
                 alike.append(len(found))
                 found.append(asked)
-            else:
+            elif len(asked.listed.messages) >= len(found[at].listed.messages):
                 name = found[at].listed.name
                 found[at] = asked._replace(listed=asked.listed._replace(name=name))
         elif message := message_in(value):
