@@ -14,9 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from .compression.chronicle import Chronicle
+from .compression.digest import CoverageDigest
 from .compression.laws import CONSERVATION, GAIN, faults, named
 from .compression.overflow import protection
+from .compression.rising import common, holds
 from .compression.state import WindowState
+from .compression.units import HANDLE
 from .compression.view import HOW, Change, Entry, apply, from_payload, prefix_kept
 from .course import Course
 from .errors import TraceError, UsageError
@@ -77,6 +81,7 @@ class _Audit:
         self._declared: int | None = None
         self._sent: int | None = None  # tokens of the last request, as estimated
         self._course = Course()
+        self._chronicle = Chronicle(self._state.history)
 
     def findings(self, lines: Sequence[Line]) -> Iterator[Finding]:
         """What is wrong with each record, in order; one that makes no sense is one finding."""
@@ -120,6 +125,8 @@ class _Audit:
                               prefix_kept=prefix_kept(before, change))
         for _, entry in change.inserts:
             yield from self._entry(entry)
+            if change.strategy == CoverageDigest.name:
+                yield from self._quotes(entry)
 
     def _broken(self, event: str, change: Change) -> Iterator[tuple[int, str]]:
         """The laws that a change breaks and its policy does not, by tokens counted here."""
@@ -155,6 +162,22 @@ class _Audit:
             if number >= len(history) and not any(f"handle={number}" in text_of(history[at])
                                                   for at in entry.stands_for):  # not copied
                 yield "law 9 (honesty)", f"handle {number} points at nothing"
+
+    def _quotes(self, digest: Entry) -> Iterator[Fault]:
+        """The lines of a digest that the message, whose handle stands over them, has not. Not
+        looked for where users' words, which stand above all that, have such a handle."""
+        history, known = self._state.history, self._chronicle.grow()
+        words = [*(pin.text for pin in self._state.pins.pins),
+                 *(history[at]["content"] for at in common(known.users, digest.stands_for))]
+        if any(map(HANDLE.search, words)):
+            return
+        source, text = -1, ""
+        for line in digest.message["content"].split("\n"):
+            number = int(found[1]) if (found := HANDLE.match(line)) else -1
+            if holds(digest.stands_for, number) and known.handles[number] == line:
+                source, text = number, text_of(history[number])
+            elif source >= 0 and line not in text:
+                yield "law 9 (honesty)", f"message {source} has no line {line!r}"
 
     def _on_model_call(self, payload: Mapping[str, Any]) -> Iterator[Fault]:
         view = self._state.view

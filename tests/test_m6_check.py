@@ -25,6 +25,7 @@ from tests.histories import random_case, with_acts
 from tests.labs import REAL, ROOT, SAMPLES, mini_agent
 from tests.lawbook import live
 from tests.support import called
+from tests.test_m3_digest import session
 from tests.windows import head, rounds, window
 
 REFERENCE = ROOT / "traces" / "reference" / "m3-trace.jsonl"
@@ -257,6 +258,32 @@ class TraceTest(unittest.TestCase):
         entry["message"]["content"] = "read_result(handle=900)"
         self.assertTrue(any("law 9 (honesty): handle 900 points at nothing" in text
                             for text in self.findings(records)))
+
+    def test_a_line_that_a_digest_has_not_copied_breaks_the_ninth_law(self):
+        """Under a handle stand lines of the message that it names; words above the first one,
+        and handles in the words of users, are no such claims."""
+        history, made = session(40), []
+        window(2_500, policy="digest", records=made, estimate="runs").make_ready(history, 40)
+        tracer = Tracer((records := []).append)
+        tracer.event("run_start", format=FORMAT, **governed_by(
+            find_policy("digest"), 2_500, "runs").as_recorded())
+        for message in history:
+            tracer.message(40, message)
+        for record in made:
+            tracer.event(record["event"], **record["payload"])
+        (entry,), = (record["payload"]["entries"] for record in made
+                     if record["payload"].get("strategy") == "coverage_digest")
+        whole = entry["message"]["content"]
+        number, copied = re.search(r"\n\[#(\d+) read_file .*\]\n(.*)", whole).groups()
+
+        def found(text):
+            entry["message"]["content"] = text
+            return [fault for fault in self.findings(records) if "law 9" in fault]
+
+        self.assertEqual([], found(whole))
+        self.assertEqual([], found(whole.replace("\n", "\nnothing said this\n", 1)))
+        told, = found(whole.replace(copied, f"not {copied}"))
+        self.assertIn(f"law 9 (honesty): message {number} has no line 'not {copied}'", told)
 
     def test_a_handle_that_stands_in_what_is_copied_is_no_promise(self):
         """A tool may have spoken of handles of its own; whoever copies its lines invents none."""

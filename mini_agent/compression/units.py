@@ -27,7 +27,7 @@ _DEFINITION = re.compile(
     r"(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|const|let|var)\s+\w")
 _NUMBERED = re.compile(r"\d+(?:[:|\u2192]\s?|\t)\s*")  # as many tools number what they print
 _CUT = re.compile(r"\S.{0,%d}(?!\S)|\S.{0,%d}" % (MAX_CHARS - 1, MAX_CHARS - 1))
-_HANDLE = re.compile(r"\[#\d")  # looks like a mark of the harness: never copied
+HANDLE = re.compile(r"\[#(\d{1,9})")  # looks like a mark of the harness: never copied
 
 
 def units(text: str) -> list[str]:
@@ -85,7 +85,7 @@ def telling(unit: str) -> str:
 
 
 def _is_copied(line: str) -> bool:
-    return len(line) >= MIN_CHARS and not (line[0] == "[" and _HANDLE.match(line))
+    return len(line) >= MIN_CHARS and not (line[0] == "[" and HANDLE.match(line))
 
 
 def kind_of(unit: str, failed: bool = False) -> int:
