@@ -93,12 +93,13 @@ class Numbers(unittest.TestCase):
                              (soft, by_hand, hard, soft))
 
     def test_each_form_of_a_trigger(self) -> None:
-        """A share, what is left free, also as OpenCode says it; a target is never over the
-        trigger."""
+        """A share, what is left free, the smaller of two; a target is never over the trigger."""
         for trigger, soft in (("80%", 160_000), ("-16384", 183_616), (150_000, 150_000),
                               ("-min(20000,max_output)", 180_000), ("99.5%", 199_000)):
             made = make_budget(200_000, trigger=trigger)
             self.assertEqual(made.soft, soft)
+        self.assertEqual([make_budget(200_000, trigger="-min(20000,max_output)", reserve=reserve).soft
+                          for reserve in (8_000, 30_000)], [192_000, 170_000])
         self.assertEqual(make_budget(200_000, trigger="50%", target="90%").target, 100_000)
         self.assertEqual(make_budget(200_000, trigger="50%", target="30%").target, 60_000)
         for wrong in ("80", "%", "-x", "-", "min(1,2)", "-min(1,2)", ""):

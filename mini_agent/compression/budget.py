@@ -23,7 +23,8 @@ HAND_MARGIN = 3_000    # by hand the margin is smaller: the user knows what is c
 _TYPED = re.compile(r"([0-9]{1,12})([km]?)")  # a window as a person types it
 _FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
 _SHARE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)%")
-_FREE = re.compile(r"-\s*(?:(\d{1,12})|min\(\s*(\d{1,12})\s*,\s*max_output\s*\))")
+_FREE = re.compile(r"-\s*(\d{1,12})")
+_FREE_MIN = re.compile(r"-\s*min\(\s*(\d{1,12})\s*,\s*max_output\s*\)")
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class Budget:
     by_hand: int = 0
     scale: bool = True
     recipe: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def tokens_at(self, trigger: str | int) -> int:
+        """The tokens of a trigger in this window, which must be known."""
+        window = self.window or 0
+        return tokens_at(trigger, window, window - self.hard, self.scale)
 
     def within(self, window: int) -> Budget:
         """The same budget for a window that an endpoint has reported, if that is smaller."""
@@ -71,7 +77,8 @@ def make_budget(window: int | None, *, trigger: str | int | None = None,
 
     soft = window - reserve - margin, hard = window - reserve; a trigger replaces
     soft: a number, a share ("80%") or what is left free ("-16384",
-    "-min(20000,max_output)"). Absolute numbers scale with the window if `scale`.
+    "-min(20000,max_output)", where the reserve is the longest answer). Absolute numbers scale
+    with the window if `scale`.
     Raises `UsageError` for a window below 1, a trigger of another form, or a reserve that
     would leave nothing of any window.
     """
@@ -90,15 +97,17 @@ def make_budget(window: int | None, *, trigger: str | int | None = None,
     hard = window - scaled(reserve)
     soft = hard - scaled(margin)
     if trigger is not None:
-        soft = min(hard, tokens_at(trigger, window, scale))
-    goal = soft if target is None else min(soft, tokens_at(target, window, scale))
+        soft = min(hard, tokens_at(trigger, window, window - hard, scale))
+    goal = soft if target is None else min(soft, tokens_at(target, window, window - hard, scale))
     by_hand = max(soft, hard - scaled(HAND_MARGIN)) if margin else soft
     return Budget(window, soft, hard, goal, by_hand, scale, recipe)
 
 
-def tokens_at(trigger: str | int, window: int, scale: bool = True) -> int:
-    """The tokens of a trigger: number, "80%", "-16384", "-min(20000,max_output)". The last is as
-    one agent writes it; the longest answer is not known here, so the number is left free."""
+def tokens_at(trigger: str | int, window: int, answer: int = 0, scale: bool = True) -> int:
+    """The tokens of a trigger: number, "80%", "-16384", "-min(20000,max_output)".
+
+    `answer`: what is reserved for the longest answer, in tokens; 0 if that is not known.
+    """
     scaled = Budget(window, scale=scale).scaled
     if type(trigger) is int and 0 <= trigger <= MOST:
         return scaled(trigger)
@@ -107,7 +116,10 @@ def tokens_at(trigger: str | int, window: int, scale: bool = True) -> int:
     if match := _SHARE.fullmatch(trigger):
         return int(window * float(match[1]) / 100)
     if match := _FREE.fullmatch(trigger):
-        return window - scaled(int(match[1] or match[2]))
+        return window - scaled(int(match[1]))
+    if match := _FREE_MIN.fullmatch(trigger):
+        free = scaled(int(match[1]))
+        return window - (min(free, answer) if answer else free)
     raise _no_trigger(trigger)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import LawError, MiniAgentError, SummaryRefused, TraceError
 from .attempt import RESUMABLE
-from .budget import Budget, tokens_at
+from .budget import Budget
 from .descent import Descent, Progress
 from .index import HistoryIndex
 from .laws import Protection, check
@@ -53,8 +53,8 @@ class Ladder:
         self._protected, self._protection = tuple[Any, ...](), Protection()  # of that state
         names = [rung.strategy.name for rung in policy.ladder]
         self._twins = {name for name in names if names.count(name) > 1}
-        own = [tokens_at(rung.trigger, budget.window, budget.scale)
-               for rung in policy.ladder if rung.trigger is not None and budget.window]
+        own = [budget.tokens_at(rung.trigger) for rung in policy.ladder
+               if rung.trigger is not None and budget.window]
         self._lowest = min([budget.soft, *own])  # below it no rung is taken automatically
 
     @property
@@ -138,7 +138,7 @@ class Ladder:
         """
         if rung.trigger is None or self.budget.window is None:
             return descent.over
-        own = tokens_at(rung.trigger, self.budget.window, self.budget.scale)
+        own = self.budget.tokens_at(rung.trigger)
         return own if descent.trigger == "stage" else min(descent.over, own)
 
     def _ask(self, rung: Rung, descent: Descent) -> bool:
