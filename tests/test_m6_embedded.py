@@ -251,6 +251,31 @@ class EmbeddedTest(FolderTest):
         window.reported({"input_tokens": before, "cache_read_input_tokens": 70})
         self.assertEqual(before + 70, window.tokens)
 
+    def test_what_tools_of_the_endpoint_were_asked_and_gave_is_counted(self) -> None:
+        """Before any usage has come: what is encrypted, too, but nothing that is said twice."""
+        found = {"type": "web_search_result", "title": "t", "url": "u"}
+        said = {"type": "text", "text": "I have looked."}
+        asked = {"type": "server_tool_use", "id": "s", "name": "web_search"}
+        result = {"type": "web_search_tool_result", "tool_use_id": "s"}
+        run = {"type": "code_execution_tool_result", "tool_use_id": "r"}
+        gave = {"type": "mcp_tool_result", "tool_use_id": "m",
+                "content": [{"type": "text", "text": "word " * 1_000}]}
+
+        def tokens(*blocks: Given) -> int:
+            window = EmbeddedWindow([{"role": "user", "content": "Go."},
+                                     {"role": "assistant", "content": [said, *blocks]}],
+                                    "digest", 100_000, provider="anthropic")
+            window.request()
+            return window.tokens
+
+        bare = tokens()
+        self.assertEqual(bare, tokens({"type": "text", "text": ""}))
+        for block in ({**asked, "input": {"query": "word " * 1_000}},
+                      {**result, "content": [{**found, "encrypted_content": "word " * 1_000}]},
+                      {**run, "content": {"type": "code_execution_result",
+                                          "stdout": "word " * 1_000}}, gave):
+            self.assertTrue(1_000 < tokens(block) - bare < 1_100, (block["type"], tokens(block)))
+
     def test_what_is_sent_can_be_had_from_the_trace(self) -> None:
         """The rebuilt view of each step has the texts of its request."""
         live: list[Given] = []

@@ -14,6 +14,7 @@ from .given import Given, wrong
 from .parts import Calls, Piece, answered_call, declared, error_of, opaque_of, parts_of
 
 THOUGHT = ("thinking", "redacted_thinking")
+SAID = ("text", "tool_use")
 
 
 class BlockForm:
@@ -25,10 +26,10 @@ class BlockForm:
         role, content = given.get("role"), given.get("content")
         if role == "assistant":
             blocks = dicts_of(content)
-            thought = [block for block in blocks if block.get("type") in THOUGHT]
+            sealed = [*filter(_is_sealed, blocks)]
             calls = [self.call(block) for block in blocks if block.get("type") == "tool_use"]
             yield assistant(self.text(given), calls,
-                            opaque_of("anthropic", {"blocks": thought})), given
+                            opaque_of("anthropic", {"blocks": sealed})), given
         elif role != "user":
             raise wrong(place, f"no role {role!r}", role,
                         "use user or assistant, and give the system beside the messages; or "
@@ -92,6 +93,14 @@ class BlockForm:
     def usage(self, counted: Mapping[str, Any]) -> dict[str, int] | None:
         """`input_tokens`, together with those that were read from the cache or written to it."""
         return anthropic.usage(counted)
+
+
+def _is_sealed(block: Given) -> bool:
+    """Whether a block of an answer is sent back of which the text says nothing: thinking, what a
+    tool of the endpoint was asked and gave. What is encrypted counts as it is spelt."""
+    kind = block.get("type")
+    return kind in THOUGHT or kind not in SAID and (not flat([block]).text or any(
+        "encrypted_content" in part for part in dicts_of(block.get("content"))))
 
 
 def _result_of(part: Given) -> Given | None:
