@@ -144,7 +144,10 @@ def _cell(value: Any, text: str, mark: str) -> str:
     number = isinstance(value, (int, float))
     key = value if number or isinstance(value, str) else ""
     kind = " ".join(filter(None, ("number" if number or value is None else "", mark)))
-    return (f'<td class="{kind}" data-key="{escape(str(key))}">{escape(text)}'
+    said = escape(text)
+    if isinstance(value, Mapping):
+        said = said.replace("_", "_<wbr>")  # so that a long name need not widen the table
+    return (f'<td class="{kind}" data-key="{escape(str(key))}">{said}'
             f"{sign.get(mark, '')}</td>")
 
 
