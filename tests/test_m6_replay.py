@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mini_agent.compression.policies import find_policy, policy_names
 from mini_agent.lab.extremes import EXTREMES, lab_policy
-from mini_agent.lab.facts import Probe
+from mini_agent.lab.facts import Probe, state_of
 from mini_agent.lab.measures import KEYS, Tally
 from mini_agent.lab.recording import Recording
 from mini_agent.lab.replay import Trial, replay
@@ -210,6 +210,26 @@ class LessonTest(unittest.TestCase):
                           ([(0, ""), (1, "verbatim")], "verbatim"), ([(0, "")], "gone")],
                          [(probe.states, probe.state) for probe in tally.probes])
         self.assertEqual("gone", Probe(POINT, self.session.messages).state)
+
+    def test_a_fact_is_followed_as_a_look_at_each_whole_view_finds_it(self):
+        """Every fifteenth word of the session, at every step, under every policy."""
+        history = self.session.messages
+        met = set()
+        words = dict.fromkeys(word for at in range(len(history)) for word in self.session.words(at))
+        for name in policy_names():
+            probes = [Probe(word, history) for word in [*words][::15]]
+
+            def look(moment, probes=probes):
+                for probe in probes:
+                    holders = {at for at in range(moment.at) if probe.fact in text_of(history[at])}
+                    self.assertEqual(state_of(probe.fact, moment.view, holders),
+                                     probe.states[-1][1], (probe.fact, moment.step))
+
+            with self.subTest(name):
+                replay(self.session, [Trial(self.session, find_policy(name), 1_800,
+                                            [*probes, look])])
+                met.update(state for probe in probes for _, state in probe.states)
+        self.assertEqual({"", "verbatim", "summary", "handle", "gone"}, met)
 
 
 class ActsTest(FolderTest):

@@ -16,7 +16,7 @@ from ..disk import check_new, write_file
 from ..errors import UsageError
 from ..messages import Call, Message, calls_of, model_calls
 from ..trace import FORMAT, OPENING, Record, TraceFile, Tracer, line
-from .sessions import LogSession
+from .sessions import HostCompression, LogSession
 
 
 def records_of(session: LogSession) -> list[Record]:
@@ -27,8 +27,9 @@ def records_of(session: LogSession) -> list[Record]:
                  **({"notes": dict(session.notes)} if session.notes else {}))
     firsts = {call.start for call in model_calls(session.messages)}
     open_calls: deque[Call] = deque()
+    marks = deque(session.host_compressions)
     for at, (message, step) in enumerate(zip(session.messages, session.steps)):
-        _write_marks(tracer, session, at, step)
+        _write_marks(tracer, marks, at, step)
         if at in firsts:
             tracer.event("model_call", step=step, messages=at)
         if message["role"] == "tool" and open_calls:
@@ -36,16 +37,17 @@ def records_of(session: LogSession) -> list[Record]:
         tracer.message(step, message)
         open_calls.extend(calls_of(message))
     last = session.steps[-1]
-    _write_marks(tracer, session, len(session.messages), last)
+    _write_marks(tracer, marks, len(session.messages), last)
     tracer.event("run_end", step=last, reason="recorded", final_messages=len(session.messages))
     return records
 
 
-def _write_marks(tracer: Tracer, session: LogSession, at: int, step: int) -> None:
-    for mark in session.host_compressions:
-        if mark.at == at:
-            tracer.event("host_compression", step=step, format=mark.format, tokens=mark.tokens,
-                         kind=mark.kind)
+def _write_marks(tracer: Tracer, marks: deque[HostCompression], at: int, step: int) -> None:
+    """Write those of the marks, which are in order, that stand before message `at`."""
+    while marks and marks[0].at <= at:
+        mark = marks.popleft()
+        tracer.event("host_compression", step=step, format=mark.format, tokens=mark.tokens,
+                     kind=mark.kind)
 
 
 def write_call(tracer: Tracer, step: int, call: Call, result: Message) -> None:

@@ -9,9 +9,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
 
-from ..compression.view import View
+from ..compression.view import Entry, View
 from ..held import handles
 from ..messages import Message, text_of
 from .replay import Moment
@@ -43,7 +44,10 @@ class Probe:
     def __init__(self, fact: str, history: Sequence[Message]) -> None:
         self.fact = fact
         self.states: list[tuple[int, str]] = []
-        self._where = [index for index, message in enumerate(history) if fact in text_of(message)]
+        self._where = deque(index for index, message in enumerate(history)
+                            if fact in text_of(message))
+        self._holders: set[int] = set()       # the messages so far that have it
+        self._hows: Counter[str] = Counter()  # of the entries of the view that have it
 
     @property
     def state(self) -> str:
@@ -52,9 +56,17 @@ class Probe:
 
     def __call__(self, moment: Moment) -> None:
         """Look again if the view has changed, or the fact has come in."""
-        came = any(self.fact in text_of(entry.message) for entry in moment.arrived)
+        came = self._having(moment.arrived)
+        self._hows += came
         if came or moment.made or moment.gone or not self.states:
-            holders = {index for index in self._where if index < moment.at}
-            state = state_of(self.fact, moment.view, holders)
+            while self._where and self._where[0] < moment.at:
+                self._holders.add(self._where.popleft())
+            self._hows += self._having(moment.made)
+            self._hows -= self._having(moment.gone)
+            state = state_from_hows(set(self._hows), moment.view, self._holders)
             if not self.states or self.states[-1][1] != state:
                 self.states.append((moment.step, state))
+
+    def _having(self, entries: Iterable[Entry]) -> Counter[str]:
+        """How those of the entries that have the fact do so."""
+        return Counter(entry.how for entry in entries if self.fact in text_of(entry.message))

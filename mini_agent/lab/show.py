@@ -7,6 +7,7 @@ characters are shown as escapes, since what a tool printed must not control the 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
@@ -36,19 +37,21 @@ def show_trace(trace: Trace, place: str) -> Iterator[str]:
     for start in trace.events("run_start"):
         yield f"task {start.get('task', '')} {governed_in_words(start, place)}".rstrip()
     yield "step  before      sent        what happened"
-    children = list(trace.events("subagent_end"))
-    news = list(happened(trace.records))
+    ended = dict[int, list[dict[str, Any]]]()  # the sub-agents, by step
+    for end in trace.events("subagent_end"):
+        if type(step := end.get("step")) is int:
+            ended.setdefault(step, []).append(end)
+    news = deque(sorted(happened(trace.records)))
     for row in rows(trace.records):
-        so_far = [(seq, words) for step, seq, words in news if step <= row.step]
-        so_far += [(change.seq, f"{change.strategy} [{number_ranges(change.affected)}]")
-                   for change in row.compressions]
-        news = [one for one in news if one[0] > row.step]
+        so_far = [(change.seq, f"{change.strategy} [{number_ranges(change.affected)}]")
+                  for change in row.compressions]
+        while news and news[0][0] <= row.step:
+            so_far.append(news.popleft()[1:])
         before, sent = _size(row.before, row.before_messages), _size(row.sent, row.messages)
         yield from _row(f"{row.step:>4}  {before}{sent}",
                         [f"{seq}: {words}" for seq, words in sorted(so_far)])
-        for end in children:
-            if end.get("step") == row.step:
-                yield _child_line(end, place)
+        for end in ended.get(row.step, ()):
+            yield _child_line(end, place)
     for step, seq, words in news:
         yield from _row(f"{step:>4}{'':<26}", [f"{seq}: {words}"])
     yield from _counted(trace)
