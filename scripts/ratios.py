@@ -31,6 +31,12 @@ class Row:
         """Whether the median is within its limit; True where there is none."""
         return self.limit is None or self.ratio <= self.limit
 
+    def __str__(self) -> str:
+        """Its line of the table; the times are in the JSON."""
+        limit = "" if self.limit is None else f"{self.limit:g}"
+        return (f"{self.ratio:7.3f} {self.low:7.3f} {self.high:7.3f} {limit:>5} "
+                f"{'' if self.met else 'OVER':4} {self.name}")
+
     def as_json(self) -> dict[str, Any]:
         """All but the work."""
         return {**{key: value for key, value in vars(self).items() if key != "work"},

@@ -99,10 +99,13 @@ class BenchTest(unittest.TestCase):
         from ratios import row_of
 
         rows = [row_of("fast", [(1.0, 2.0)], 1.0), row_of("slow", [(3.0, 2.0)], 1.0)]
-        for shown, status in ((rows, 1), (rows[:1], 0)):
+        head = "  ratio     low    high limit\n"
+        fast = head + "  0.500   0.500   0.500     1      fast\n"
+        slow = "  1.500   1.500   1.500     1 OVER slow\n"
+        for shown, status, said in ((rows, 1, fast + slow), (rows[:1], 0, fast)):
             with redirect_stdout(io.StringIO()) as out:
                 self.assertEqual(status, main([], lambda quick: shown))
-        self.assertNotIn("OVER", out.getvalue())
+            self.assertEqual(said, out.getvalue())
         with redirect_stdout(io.StringIO()) as out:
             self.assertEqual(1, main(["--json"], lambda quick: rows))
         self.assertEqual([True, False], [row["met"] for row in json.loads(out.getvalue())])
