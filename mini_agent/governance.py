@@ -127,10 +127,11 @@ def recorded_governance(start: Mapping[str, Any], place: str) -> Governance:
 def governed_in_words(start: Mapping[str, Any], place: str) -> str:
     """Policy and window of a run in words, with all other settings as they were recorded; a
     reserve in tokens of this window, since it is recorded in those of a full one."""
-    settings = dict(start.get("policy") or {})
+    policy = start.get("policy")
+    settings = {**policy} if isinstance(policy, dict) else {}
     name, window, file = (settings.pop(key, None) for key in ("name", "window", "file"))
-    if name is None:
-        return ""
+    if name is None:  # no policy, or something that no run of ours has written
+        return json.dumps(policy, ensure_ascii=False) if policy else ""
     said = f"under {name}" + " (of a file)" * bool(file) + f" at {window}" * bool(window)
     if window and "reserve" in settings:
         try:
