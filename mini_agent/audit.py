@@ -32,6 +32,7 @@ from .tokens import estimator
 from .trace import FORMAT, Record
 
 _HANDLE = re.compile(r"handle=(\d{1,9})(?!\d)")
+NONSENSE = (KeyError, TypeError, IndexError, AttributeError, ValueError)  # what a record raises
 
 
 class Line(NamedTuple):
@@ -98,7 +99,7 @@ class _Audit:
                 self._state.fold(record)
             except TraceError as error:
                 yield Finding(number, "trace", error.message)
-            except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+            except NONSENSE as error:
                 yield Finding(number, "trace", f"{record.get('event', 'message')}: not as a record "
                                                f"of its kind ({type(error).__name__}: {error})")
 
@@ -166,7 +167,10 @@ class _Audit:
     def _quotes(self, digest: Entry) -> Iterator[Fault]:
         """The lines of a digest that the message, whose handle stands over them, has not. Not
         looked for where users' words, which stand above all that, have such a handle."""
-        history, known = self._state.history, self._chronicle.grow()
+        try:
+            history, known = self._state.history, self._chronicle.grow()
+        except NONSENSE:
+            return  # of a message, which has a finding of its own
         words = [*(pin.text for pin in self._state.pins.pins),
                  *(history[at]["content"] for at in common(known.users, digest.stands_for))]
         if any(map(HANDLE.search, words)):

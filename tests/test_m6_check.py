@@ -284,6 +284,12 @@ class TraceTest(unittest.TestCase):
         self.assertEqual([], found(whole.replace("\n", "\nnothing said this\n", 1)))
         told, = found(whole.replace(copied, f"not {copied}"))
         self.assertIn(f"law 9 (honesty): message {number} has no line 'not {copied}'", told)
+        entry["message"]["content"] = whole
+        asking = next(record for record in records
+                      if record["type"] == "message" and record["message"].get("tool_calls"))
+        asking["message"]["tool_calls"][0]["arguments"] = "none"  # no fault of the digest's record
+        self.assertEqual([], [fault for fault in self.findings(records)
+                              if "not as a record" in fault])
 
     def test_a_handle_that_stands_in_what_is_copied_is_no_promise(self):
         """A tool may have spoken of handles of its own; whoever copies its lines invents none."""
