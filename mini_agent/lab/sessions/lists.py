@@ -2,8 +2,8 @@
 
 A list stands alone, in an object beside other things, or in a recorded request. A program that
 records its requests writes the whole list anew for each of them, longer every time; all of
-these are one session, to which the answer of the longest belongs. What is left out: what a
-message means (`chat.py`, `anthropic.py`).
+these are one session, to which the answer of the longest belongs; those that name different
+sessions are not. What is left out: what a message means (`chat.py`, `anthropic.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ ROLES = ("system", "developer", "user", "assistant", "tool", "function", "exit")
 _PLAIN_ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "chatgpt": "assistant",
                 "function_call": "assistant", "observation": "tool"}
 _LISTS = ("messages", "traj", "conversations", "conversation")
-_NAMES = ("instance_id", "session_id", "sessionId", "conversation_id", "task_id", "id")
+_SESSIONS = ("instance_id", "session_id", "sessionId", "conversation_id", "task_id")
+_NAMES = (*_SESSIONS, "id")  # the last one may be that of a request
 
 
 class MessageList(NamedTuple):
@@ -52,11 +53,12 @@ def message_lists(document: Document) -> Iterator[MessageList]:
     """The sessions of a document: its lists, and loose messages as one."""
     loose: list[dict[str, Any]] = []
     found: list[_Request] = []
-    begun: dict[str, list[int]] = {}  # where in `found` the lists with the same opening are
+    begun: dict[tuple[str, str], list[int]] = {}  # where in `found` those are that began alike
     for number, value in document.records():
         if messages_in(value):
             asked = _asked(value, number)
-            alike = begun.setdefault(_opening(asked.listed.messages), [])
+            session = _name(value, _SESSIONS)
+            alike = begun.setdefault((session, _opening(asked.listed.messages)), [])
             at = next((at for at in alike if asked.belongs_to(found[at])), None)
             if at is None:
                 alike.append(len(found))
@@ -112,14 +114,18 @@ def role_of(message: dict[str, Any]) -> str:
 def _asked(value: Any, number: int) -> _Request:
     """The list that a value is or holds, under its name or its number, and its answer."""
     outer = dict_of(value)
-    names = (string_of(outer.get(key)) for key in _NAMES)
     system = outer.get("system", _body(outer, "request").get("system"))
     response = _body(outer, "response")
     choices = dicts_of(response.get("choices", outer.get("choices")))
     answer = dict_of(choices[0].get("message")) if choices else response
     messages = list(map(_unmarked, messages_in(value)))
-    return _Request(MessageList(next(filter(None, names), str(number)), messages, system),
+    return _Request(MessageList(_name(value, _NAMES) or str(number), messages, system),
                     [answer] if is_message(answer) else [])
+
+
+def _name(value: Any, keys: Sequence[str]) -> str:
+    """The first of these fields that a list has beside it, "" if there is none."""
+    return next(filter(None, (string_of(dict_of(value).get(key)) for key in keys)), "")
 
 
 def _unmarked(message: dict[str, Any]) -> dict[str, Any]:
