@@ -585,7 +585,8 @@ class ShowTest(unittest.TestCase):
                  'under theirs at 6000 {"reserve": 40000}'),
                 ({"name": "own", "window": 6_000, "file": {"name": "own"}},
                  "under own (of a file) at 6000"),
-                ("mine", '"mine"'), (["mine"], '["mine"]'), (5, "5"), ({"window": 9}, '{"window": 9}')):
+                ("mine", '"mine"'), (["mine"], '["mine"]'), (5, "5"),
+                ({"window": 9}, '{"window": 9}')):
             records[0]["payload"] = {"task": "t", "policy": policy}
             self.assertEqual(f"task t {said}", next(show_trace(Trace(records), "t")))
         del records[-1]["payload"]["step"]
