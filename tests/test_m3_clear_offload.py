@@ -10,7 +10,7 @@ from mini_agent.compression.policies import find_policy, with_settings
 from mini_agent.compression.store import MemoryStore
 from mini_agent.errors import PromptTooLongError, StrategyError
 from mini_agent.extract import first_sentence
-from mini_agent.messages import assistant, call, tool_result
+from mini_agent.messages import assistant, call, tool_result, user
 
 from .policy_session import PolicySession, ladder
 
@@ -181,6 +181,17 @@ class Offload(unittest.TestCase):
             run.round("x", "small")
             self.assertIs(run.entry(7), preview)
         self.assertEqual(list(run.store.results), [7])
+
+    def test_what_was_sent_moves_where_nothing_is_frozen(self) -> None:
+        """A result of 1,200 characters goes once the trigger is passed, two steps later."""
+        for frozen, moved in ((False, [3]), (True, [])):
+            run = PolicySession(ladder("result_offload", max_chars=300, preview_chars=60), 1_000,
+                                trigger="50%", frozen=frozen)
+            run.round("x", "y" * 1_200)
+            run.round("x", "small")
+            run.say(user("z" * 1_200))
+            run.ask()
+            self.assertEqual(moved, [*run.store.results])
 
     def test_the_absolute_numbers_scale_with_the_window(self) -> None:
         """In a window of 20,000 a result over 5,000 characters goes, a preview of 200 stays."""

@@ -252,13 +252,15 @@ class Trigger(unittest.TestCase):
         """The task alone is over the hard limit: no strategy is asked, the numbers are said."""
         records: list[Record] = []
         cut = Cut()
-        made = ladder(100, Rung(cut), records=records)
+        made = ladder(100, Rung(cut), records=records, trigger="80%")
         with self.assertRaises(ContextOverflowError) as caught:
             made.before_model_call(head("task " * 200), 0)
-        self.assertEqual(caught.exception.immovable,
-                         [("user messages", 254), ("system message", 7)])
-        self.assertEqual((cut.seen, [record["event"] for record in records]),
-                         ([], ["context_overflow"]))
+        error, parts = caught.exception, [("user messages", 254), ("system message", 7)]
+        self.assertEqual((261, 100, parts), (error.tokens, error.limit, error.immovable))
+        self.assertEqual(([], ["context_overflow"]),
+                         (cut.seen, [record["event"] for record in records]))
+        self.assertEqual({"step": 0, "tokens": 261, "messages": 2, "hard": 100, "immovable": [
+            {"name": name, "tokens": size} for name, size in parts]}, records[0]["payload"])
 
 
 class Reactive(unittest.TestCase):

@@ -89,6 +89,7 @@ class FindTests(unittest.TestCase):
             ({}, {}, "there is no key", "OPENAI_BASE_URL"),
             ({"ANTHROPIC_BASE_URL": "https://api.anthropic.com"}, {}, "there is no key",
              "ANTHROPIC_BASE_URL"),
+            ({}, {"model": "claude-x"}, "there is no key", "ANTHROPIC_BASE_URL"),
             ({"OPENAI_BASE_URL": "http://h"}, {"model": ""}, "no model", "--model"),
             ({}, {"provider": "opnai"}, "no provider 'opnai'", "openai"),
             ({"OPENAI_BASE_URL": "localhost:8080"}, {}, "not a base URL", "https://HOST/v1"),
