@@ -57,6 +57,21 @@ class AllLaws(unittest.TestCase):
                        if record.get("event") == "context_compression"]
             self.assertGreater(len(changes), 10, name)
 
+    def test_the_sessions_meet_what_they_are_for(self) -> None:
+        """Changes of both kinds, skips, overflows and long batches occur among the seeds."""
+        lives = [live(case_of("aging, summary", seed)) for seed in range(SESSIONS)]
+        events = {(record.get("event"), record.get("payload", {}).get("strategy"),
+                   record.get("payload", {}).get("reason"))
+                  for life in lives for record in life.records}
+        for wanted in (("context_compression", "tool_result_aging", None),
+                       ("context_compression", "rolling_summary", None),
+                       ("compression_skipped", "tool_result_aging", "no_gain"),
+                       ("compression_skipped", "rolling_summary", "failed"),
+                       ("context_overflow", None, None)):
+            self.assertIn(wanted, events)
+        self.assertTrue(any(len(message.get("tool_calls", ())) == 7
+                            for life in lives for message in life.case.messages))
+
 
 class Fuzzing(unittest.TestCase):
     """What `make fuzz` is asked for, and what it tries."""
