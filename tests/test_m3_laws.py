@@ -17,8 +17,8 @@ from .lawbook import Life, broken_laws, first_breach, live
 
 CASE = Case((system("s"), user("go"), assistant("", [call("a", "read_file", {})]),
              tool_result("a", "read_file", "port = 1\n" + "x" * 1_200),
-             assistant("", [call("b", "read_file", {})]), tool_result("b", "read_file", "y" * 1_200),
-             assistant("done")),
+             assistant("", [call("b", "read_file", {})]),
+             tool_result("b", "read_file", "y" * 1_200), assistant("done")),
             settings=(("protect_last", 0),), window=500,
             acts=((1, "pin", (3, "port = 1", "parameter")),))
 Tamper = Callable[[Life, dict[str, Any], dict[str, Any]], object]  # with a change and its entry
