@@ -129,6 +129,19 @@ def full_disk(size: int) -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, before)
 
 
+def read_some(leader: int) -> bytes:
+    """What a terminal was sent; b"" once nobody holds its other end any more."""
+    try:
+        return os.read(leader, 65_536)
+    except OSError:
+        return b""
+
+
+def interrupt() -> None:
+    """What a terminal does on Ctrl-C."""
+    os.kill(os.getpid(), signal.SIGINT)
+
+
 def called(*arguments: object) -> tuple[int, str, str]:
     """A command in this process, which is faster: its status, standard output and error."""
     out, err = io.StringIO(), io.StringIO()

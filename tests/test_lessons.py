@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from tests.support import ROOT
+from tests.support import ROOT, read_some
 from tests.test_readme import CHINESE, CODE, README
 
 NEEDED = ("mini_agent", "scripts", "workspace", "Makefile")
@@ -54,14 +54,6 @@ def lessons(text: str) -> list[Lesson]:
         found.append(Lesson(day[1], CODE.findall(run)[0], *CODE.findall(change)[:3],
                             *CODE.findall(see)[:2], *CODE.findall(ask)[:2]))
     return found
-
-
-def read_some(leader: int) -> bytes:
-    """What has come from a terminal; b"" once nobody writes to it any more."""
-    try:
-        return os.read(leader, 65_536)
-    except OSError:
-        return b""
 
 
 class LessonsTest(unittest.TestCase):

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
-import subprocess
 import unittest
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from mini_agent.cli import main
 from mini_agent.errors import ToolError, UsageError
 from mini_agent.lab.sessions import open_sessions
 from mini_agent.lab.sources import find_sources
@@ -19,17 +15,9 @@ from mini_agent.subagents.traces import (
 from mini_agent.texts import Texts
 from mini_agent.trace import line, read_trace
 
-from .support import ROOT, FolderTest
+from .support import ROOT, FolderTest, answered
 
 TRACE = str(ROOT / "traces" / "reference" / "m4-trace.jsonl")
-
-
-def mini_agent(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command `mini-agent` in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        status = main(arguments)
-    return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
 
 
 def copy_of(folder: Path) -> Path:
@@ -84,23 +72,23 @@ class FollowTest(FolderTest):
             with self.assertRaises(UsageError) as caught:
                 find_trace(text)
             self.assertIn(words, str(caught.exception))
-        done = mini_agent("show", f"{TRACE}#4")
+        done = answered("show", f"{TRACE}#4")
         self.assertEqual((2, ""), (done.returncode, done.stdout))
         self.assertIn("there is no log of sub-agent 4", done.stderr)
 
     def test_show_tells_of_children_and_shows_them(self) -> None:
         """A line a child under the step that started it; behind the sign its own steps."""
-        shown = mini_agent("show", TRACE).stdout.splitlines()
+        shown = answered("show", TRACE).stdout.splitlines()
         self.assertEqual("      sub-agent 2 finished: 4 steps, 8255 tokens at most, 17916 in all: "
                          f"{TRACE}#2", shown[5])
-        below = mini_agent("show", f"{TRACE}#2").stdout.splitlines()
+        below = answered("show", f"{TRACE}#2").stdout.splitlines()
         self.assertIn("task m4_outage/2", below[0])
         self.assertEqual("   3  8255 (8)    8255 (8)", below[-2])
-        self.assertIn("You are a sub-agent", mini_agent("show", f"{TRACE}#2", "--step", "0").stdout)
+        self.assertIn("You are a sub-agent", answered("show", f"{TRACE}#2", "--step", "0").stdout)
 
     def test_why_follows_a_text_into_the_child_that_knew_it(self) -> None:
         """What the parent never saw: who read it, where, and how it can be had."""
-        done = mini_agent("why", TRACE, "readiness failed")
+        done = answered("why", TRACE, "readiness failed")
         self.assertEqual(0, done.returncode, done.stderr)
         told = done.stdout.splitlines()
         self.assertEqual(["m4-trace.jsonl: 'readiness failed'",
@@ -111,11 +99,11 @@ class FollowTest(FolderTest):
         self.assertEqual("  above     read_child(child=2, message=5, start=191) gives it to the "
                          "parent", told[-1])
         self.assertNotIn("#1", done.stdout)
-        parts = [json.loads(text) for text in mini_agent(
+        parts = [json.loads(text) for text in answered(
             "why", TRACE, "212 of 4380", "--json").stdout.splitlines()]
         self.assertEqual(["m4-trace.jsonl", "m4-trace.jsonl#1"],
                          [part["session"] for part in parts])
-        self.assertEqual(1, mini_agent("why", TRACE, "no such text").returncode)
+        self.assertEqual(1, answered("why", TRACE, "no such text").returncode)
 
     def test_the_lab_has_a_session_for_each_child(self) -> None:
         """compare and convert see parent and children; in a folder each of them once."""
@@ -124,8 +112,8 @@ class FollowTest(FolderTest):
         copy_of(self.folder)
         self.assertEqual(["m4-trace.jsonl"], [
             source.name for source in find_sources([str(self.folder)])])
-        rows = json.loads(mini_agent("compare", str(self.folder), "--policy", "clip", "--window",
-                                     "8k", "--json", "--no-evidence").stdout)
+        rows = json.loads(answered("compare", str(self.folder), "--policy", "clip", "--window",
+                                   "8k", "--json", "--no-evidence").stdout)
         self.assertEqual(names, list(dict.fromkeys(row["session"] for row in rows)))
 
     def test_a_task_file_with_children_is_run_with_them(self) -> None:
@@ -143,7 +131,7 @@ class CheckTest(FolderTest):
 
     def check(self, trace: Path) -> list[str]:
         """What `check` finds, without the folder's name."""
-        done = mini_agent("check", str(trace))
+        done = answered("check", str(trace))
         self.assertEqual("", done.stderr)
         return done.stdout.replace(f"{self.folder}/", "").splitlines()
 

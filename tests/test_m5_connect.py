@@ -6,7 +6,6 @@ import ssl
 import subprocess
 import sys
 import unittest
-from pathlib import Path
 from unittest import mock
 
 from mini_agent.errors import EndpointError, PromptTooLongError, UsageError
@@ -16,9 +15,9 @@ from mini_agent.models.connect import Options, connect, find_endpoint
 from mini_agent.models.endpoint import Endpoint
 from mini_agent.models.transport import FAULTS, breakdown, post
 from tests.fake_server import FakeServer, chat, plain
+from tests.support import ROOT
 
 KEY = "sk-test-0123456789abcdef"
-ROOT = Path(__file__).parent.parent
 
 
 class FindTests(unittest.TestCase):

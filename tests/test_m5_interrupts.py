@@ -26,14 +26,9 @@ from mini_agent.messages import open_calls, pairing_faults
 from mini_agent.models.base import Reply
 from mini_agent.trace import Tracer, read_trace
 from tests.sessions import Counter, Speaker, counting, started, taken_up
-from tests.support import FolderTest
+from tests.support import FolderTest, interrupt
 
 PLACES = 150
-
-
-def interrupt() -> None:
-    """What a terminal does on Ctrl-C."""
-    os.kill(os.getpid(), signal.SIGINT)
 
 
 class Kept(unittest.TestCase):

@@ -33,6 +33,7 @@ from mini_agent.lab.sources import find_sources, shard
 from mini_agent.lab.summary import interval, summarise
 from tests.labs import REAL, ROOT, SAMPLES, mini_agent
 from tests.support import is_gone, listening
+from tests.talks import Terminal
 
 CALL = ("compare", SAMPLES, "--policy", "published,whole_rounds", "--window", "1200,2k")
 ONE_FILE = ("compare", SAMPLES / "lesson.jsonl", "--policy", "published,none,clip,naive",
@@ -855,14 +856,10 @@ class SummaryTest(unittest.TestCase):
 class ProgressTest(unittest.TestCase):
     """The line on standard error."""
 
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
     def test_it_appears_on_a_terminal_after_a_while_and_goes_away(self):
         """With the time that is left at the speed so far."""
         now = [0.0]
-        stream = self.Terminal()
+        stream = Terminal()
         line = ProgressLine(1_000, stream, lambda: now[0])
         for seconds, done in ((1, 10), (60, 250), (60.1, 251), (180, 750)):
             now[0] = seconds

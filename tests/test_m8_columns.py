@@ -20,20 +20,13 @@ from unittest import mock
 from mini_agent import cli
 from mini_agent.columns import FIRST, Table, columns_of, hung, number_of, width, write_rows
 from tests.sources import modules, nodes_of
-from tests.support import ROOT, called, scripted
+from tests.support import ROOT, called, read_some, scripted
+from tests.talks import Terminal
 from tests.test_m3_digest import session
 from tests.test_m6_study import openai_form
 
 HEAD = ("policy", "far", "cost", "done")
 ROWS = [("clip", "0.5", "12345", "a=1"), ("a_very_long_name_of_a_policy_file.json", "-", "1", "")]
-
-
-class Terminal(io.StringIO):
-    """A terminal that keeps what it is shown."""
-
-    def isatty(self) -> bool:
-        """It is one."""
-        return True
 
 
 NOUNS = ("byte call character command compression file finding item job line message record "
@@ -174,7 +167,7 @@ class TerminalTest(unittest.TestCase):
                               stdin=follower, stdout=follower, stderr=follower,
                               env=environ) as process:
             os.close(follower)
-            text = b"".join(iter(lambda: _read(leader), b""))
+            text = b"".join(iter(lambda: read_some(leader), b""))
         os.close(leader)
         self.assertEqual(status, process.returncode, text)
         return text.decode("utf-8").splitlines()
@@ -186,7 +179,7 @@ class TerminalTest(unittest.TestCase):
         leader, follower = pty.openpty()
         self.enterContext(mock.patch.dict(os.environ, {"COLUMNS": "80"}))
         with ThreadPoolExecutor(1) as reader:
-            text = reader.submit(lambda: b"".join(iter(lambda: _read(leader), b"")))
+            text = reader.submit(lambda: b"".join(iter(lambda: read_some(leader), b"")))
             with (open(follower, "w", encoding="utf-8") as terminal, chdir(ROOT),
                   redirect_stdout(terminal), redirect_stderr(terminal)):
                 self.assertEqual(status, cli.main([*arguments]))
@@ -270,14 +263,6 @@ class TerminalTest(unittest.TestCase):
         self.assertIn("(a file or a pipe also gets: recall, fresh, lines, "
                       "reach, sent, compressions)",
                       lines)
-
-
-def _read(leader: int) -> bytes:
-    """What a terminal was sent; nothing once nobody holds its other end."""
-    try:
-        return os.read(leader, 65536)
-    except OSError:
-        return b""
 
 
 if __name__ == "__main__":

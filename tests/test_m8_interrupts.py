@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 import sys
 import unittest
 from typing import Any
@@ -19,15 +17,10 @@ from mini_agent.runner import run_task
 from mini_agent.tasks import load_task
 from mini_agent.trace import Record, TraceFile, read_trace
 from tests.sessions import Counter, Speaker, counting, started, taken_up
-from tests.support import FolderTest, begun
+from tests.support import FolderTest, begun, interrupt
 from tests.test_m2_shell import gone
 from tests.test_m2_tools import ToolCase
 
-
-
-def interrupt() -> None:
-    """What a terminal does on Ctrl-C."""
-    os.kill(os.getpid(), signal.SIGINT)
 
 
 class Nth:
