@@ -1,6 +1,6 @@
-"""Milestone 3: the laws under every policy, every strategy alone, and random pipelines.
+"""Milestone 3: the laws under every policy, every strategy alone, and ladders of several.
 
-The same, with 10,000 sessions each, is `make fuzz`.
+The same but for the ladders with settings, with 10,000 sessions each, is `make fuzz`.
 """
 
 from __future__ import annotations

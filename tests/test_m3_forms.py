@@ -209,7 +209,7 @@ class PromptTest(unittest.TestCase):
 
 
 class SheetTest(unittest.TestCase):
-    """A text as sections, merged and bounded."""
+    """A text as sections, and bounded."""
 
     def test_taking_apart_and_putting_together_is_the_same_text(self) -> None:
         """Without a heading too, and with lines before the first one."""

@@ -47,7 +47,7 @@ def looks(path: Path) -> Iterator[Callable[[], Any]]:
 
 
 class CutTest(FolderTest):
-    """What a killed program, a full disk or a bad copy leaves behind."""
+    """What a bad copy, an editor or another program leaves behind."""
 
     def test_one_damaged_value_is_shown_or_refused(self) -> None:
         """A value of a random record is replaced: nothing but a refusal is raised."""
