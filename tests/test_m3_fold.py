@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import unittest
 from typing import Any
+from unittest import mock
 
 from mini_agent.compression.state import WindowState
 from mini_agent.compression.view import Change, Entry, View, apply
@@ -67,6 +68,14 @@ class Fold(unittest.TestCase):
             if first_difference(case):
                 small = shrink(case, lambda tried: bool(first_difference(tried)))
                 self.fail(f"seed {seed}: {first_difference(small)}\n{as_code(small)}")
+
+    def test_a_state_that_no_record_tells_is_seen(self) -> None:
+        """Were what an endpoint has counted not folded, the first session with it would say so."""
+        case = next(case for case in map(random_session, range(SESSIONS))
+                    if any(name == "reported" for _, name, _ in case.acts))
+        self.assertEqual("", first_difference(case))
+        with mock.patch.object(WindowState, "_on_model_usage", lambda *_: None):
+            self.assertRegex(first_difference(case), r"^seq \d+: drift is .*, folded ")
 
     def test_the_laws_hold_whatever_is_done_between_requests(self) -> None:
         """Pins, undos, stages, refusals and compressions by hand break no law."""

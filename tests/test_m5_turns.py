@@ -35,6 +35,60 @@ def sent_blocks(messages, host=OFFICIAL):
     return body(Messages(host), messages)
 
 
+class JudgeTests(unittest.TestCase):
+    """The judge is no better than what it is seen to refuse."""
+
+    def test_it_sees_each_fault_of_a_chat(self):
+        """One a request; of a request without a fault it says nothing."""
+        go, one, late = {"role": "user", "content": "go"}, "A" * 9, "the end is not the user's"
+
+        def asks(made=one, name="read", arguments="{}"):
+            return {"role": "assistant", "content": None, "tool_calls": [
+                {"id": made, "function": {"name": name, "arguments": arguments}}]}
+
+        def gives(made=one, content="ok"):
+            return {"role": "tool", "tool_call_id": made, "content": content}
+
+        for messages, *faults in (
+                ([go],), ([go, asks(), gives()],),
+                ([go, gives()], "1: result without a pending call"),
+                ([go, asks(), gives(content=" ")], "2: empty result"),
+                ([go, asks(), go], "2: the calls before it are not all answered"),
+                ([go, {"role": "system", "content": "s"}], "1: a system message inside", late),
+                ([go, go], "1: two of user in a row"),
+                ([{"role": "assistant", "content": "x"}, go], "0: the assistant begins"),
+                ([{"role": "user", "content": " "}], "0: empty user"),
+                ([go, asks(), gives(), asks(), gives()], f"3: id '{one}'"),
+                ([go, asks("x"), gives("x")], "1: id 'x'"),
+                ([go, asks(name="a b"), gives()], "1: name 'a b'"),
+                ([go, asks(arguments="[]"), gives()], "1: arguments are no object"),
+                ([go, asks()], late)):
+            self.assertEqual(faults, [*chat_faults(messages)], messages)
+
+    def test_it_sees_each_fault_of_blocks(self):
+        """The same in the other form, and more cache marks than four."""
+        one, late = "A" * 9, "the end is not the user's"
+        text, gives = {"type": "text", "text": "go"}, {"type": "tool_result", "tool_use_id": one}
+        uses = {"type": "tool_use", "id": one, "name": "read", "input": {}}
+        for messages, *faults in (
+                ([[text]],), ([[text], [uses], [gives, text]],),
+                ([[text], [text]], late), ([[text], [], [text]], "1: no block"),
+                ([[text], [uses], [text, gives]], "2: results behind text"),
+                ([[text], [uses], [text]], f"2: [] answer ['{one}']"),
+                ([[{**text, "text": " "}]], "0: empty text"),
+                ([[text], [uses], [gives], [uses], [gives]], f"3: id '{one}'"),
+                ([[text], [{**uses, "id": "x"}], [{**gives, "tool_use_id": "x"}]], "1: id 'x'"),
+                ([[text], [{**uses, "name": "a b"}], [gives]], "1: 'a b' or its input"),
+                ([[text], [{**uses, "input": []}], [gives]], "1: 'read' or its input"),
+                ([[text], [uses]], late),
+                ([[{**text, "cache_control": {}}] * 5], "more than four cache marks")):
+            sent = {"messages": [{"role": ("user", "assistant")[at % 2], "content": blocks}
+                                 for at, blocks in enumerate(messages)]}
+            self.assertEqual(faults, [*messages_faults(sent)], messages)
+        self.assertEqual(["0: system after assistant", late], [*messages_faults(
+            {"messages": [{"role": "system", "content": "s"}]})])
+
+
 class LegalTests(unittest.TestCase):
     """Known ways to be refused, then random ones."""
 
