@@ -238,8 +238,9 @@ class HostileTest(Laws):
         self.assertLess(peaks[1], 2.2 * peaks[0])
 
     def test_work_grows_with_the_size_whatever_the_ids(self) -> None:
-        """Calls and results with one id, without ids, in one message, unasked: for twice as
-        many, at most about twice as many lines of the program are gone through."""
+        """Calls and results with one id, without ids, in one message, unasked, sessions of one
+        task: for twice as many, at most about twice as many lines of the program are gone
+        through."""
         for name, few, many in zip(self.shapes(0), self.shapes(300).values(),
                                    self.shapes(600).values()):
             with self.subTest(name):
@@ -275,6 +276,9 @@ class HostileTest(Laws):
             "no ids": [{"role": "assistant", "tool_calls": [{**call, "id": ""}] * number}]
                       + [{**result, "tool_call_id": ""}] * number,
             "unasked": [result] * number,
+            "one task": [{"messages": [{"role": "user", "content": "x"},
+                                       {"role": "assistant", "content": str(at)}]}
+                         for at in range(number)],
             "openings": [{"role": "assistant", "content": "<function=a>" + "<parameter=b>" * number
                           + "<system-reminder>" * number}]}
 

@@ -8,12 +8,13 @@ sessions are not. What is left out: what a message means (`chat.py`, `anthropic.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Sequence
-from operator import eq
 from typing import Any, NamedTuple
 
 from .document import Document
-from .fields import dict_of, dicts_of, dumped, list_of, string_of
+from .fields import dict_of, dicts_of, list_of, string_of
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function", "exit")
 _PLAIN_ROLES = {"human": "user", "gpt": "assistant", "ai": "assistant", "chatgpt": "assistant",
@@ -37,11 +38,6 @@ class _Request(NamedTuple):
     listed: MessageList
     answer: list[dict[str, Any]]
 
-    def belongs_to(self, other: _Request) -> bool:
-        """Whether one of the two lists begins with all of the other."""
-        mine, theirs = self.listed.messages, other.listed.messages
-        return all(map(eq, mine, theirs))
-
     def whole(self) -> MessageList:
         """The list with the answer, unless it ends in one."""
         messages = self.listed.messages
@@ -53,15 +49,13 @@ def message_lists(document: Document) -> Iterator[MessageList]:
     """The sessions of a document: its lists, and loose messages as one."""
     loose: list[dict[str, Any]] = []
     found: list[_Request] = []
-    begun: dict[tuple[str, str], list[int]] = {}  # where in `found` those are that began alike
+    trees: dict[str, dict[Any, Any]] = {}  # by the session that is named, as `_place` grows them
     for number, value in document.records():
         if messages_in(value):
             asked = _asked(value, number)
-            session = _name(value, _SESSIONS)
-            alike = begun.setdefault((session, _opening(asked.listed.messages)), [])
-            at = next((at for at in alike if asked.belongs_to(found[at])), None)
-            if at is None:
-                alike.append(len(found))
+            tree = trees.setdefault(_name(value, _SESSIONS), {})
+            at = _place(tree, asked.listed.messages, len(found))
+            if at == len(found):
                 found.append(asked)
             elif len(asked.listed.messages) >= len(found[at].listed.messages):
                 name = found[at].listed.name
@@ -72,6 +66,20 @@ def message_lists(document: Document) -> Iterator[MessageList]:
             document.skip(number, "no message and no list of messages")
     lists = [MessageList("", loose)] * bool(loose) + [asked.whole() for asked in found]
     return iter([lists[0]._replace(name="")] if len(lists) == 1 else lists)
+
+
+def _place(tree: dict[Any, Any], messages: Sequence[dict[str, Any]], new: int) -> int:
+    """The number of the list that these messages belong to, `new` if there is none: they begin
+    with it, or it begins with them. `tree` has, message by message, how the lists go on, and
+    under None the number of one that ends; this one is added."""
+    number = new
+    for message in messages:
+        number = tree.pop(None, number)  # it does not end here
+        said = json.dumps(message, sort_keys=True).encode()
+        tree = tree.setdefault(hashlib.sha256(said).digest(), {})
+    while tree and None not in tree:
+        tree = next(iter(tree.values()))
+    return int(tree.setdefault(None, number))
 
 
 def is_message(value: Any) -> bool:
@@ -141,9 +149,3 @@ def _unmarked(message: dict[str, Any]) -> dict[str, Any]:
 def _body(call: dict[str, Any], key: str) -> dict[str, Any]:
     """The request or the response of a recorded call; some recorders wrap it once more."""
     return dict_of(dict_of(call.get(key)).get("body")) or dict_of(call.get(key))
-
-
-def _opening(messages: list[dict[str, Any]]) -> str:
-    """What no later request of a session changes: all up to the first word of the user."""
-    first = next((at for at, message in enumerate(messages) if role_of(message) == "user"), 0)
-    return dumped(messages[:first + 1])
