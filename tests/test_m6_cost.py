@@ -162,16 +162,22 @@ class KeptUpTest(unittest.TestCase):
 class RepeatedTest(unittest.TestCase):
     """Calls that are equal are known without a look through the view."""
 
-    def test_it_is_known_which_messages_have_an_equal_call(self):
-        """Whatever the order of its arguments; numbers that are equal are alike."""
-        history = [assistant("", [call("a", "read", {"path": "x", "n": 1, "at": [1]})])]
+    def test_it_is_known_which_results_are_of_an_equal_call(self):
+        """Whatever the order of its arguments; numbers that are equal are alike, and what has no
+        result yet is none."""
+        first = call("a", "read", {"path": "x", "n": 1, "at": [1]})
+        history = [assistant("", [first]), tool_result("a", "read", "")]
         index = HistoryIndex(history)
-        self.assertEqual(index.asked(history[0]["tool_calls"][0]), {0: 1})
-        history.append(assistant("", [call("b", "read", {"at": [1], "n": 1.0, "path": "x"}),
-                                      call("c", "read", {"path": "y"})]))
-        self.assertEqual(index.asked(history[0]["tool_calls"][0]), {0: 1, 1: 1})
-        self.assertEqual(index.asked(history[1]["tool_calls"][1]), {1: 1})
-        self.assertEqual(index.asked(call("d", "read", {"path": "z"})), {})
+        self.assertEqual([1], [place.result for place in index.alike(first)])
+        history += [assistant("", [call("b", "read", {"at": [1], "n": 1.0, "path": "x"}),
+                                   other := call("c", "read", {"path": "y"}),
+                                   call("d", "read", {"path": "x", "n": 1, "at": [2]}),
+                                   call("e", "read", {"path": "x", "n": 1, "at": "[1]"})]),
+                    *(tool_result(name, "read", "") for name in "ecdb"),
+                    assistant("", [call("f", "read", first["arguments"])])]
+        self.assertEqual([1, 6], [place.result for place in index.alike(first)])
+        self.assertEqual([4], [place.result for place in index.alike(other)])
+        self.assertEqual([], [*index.alike(call("g", "read", {"path": "z"}))])
 
 
 if __name__ == "__main__":

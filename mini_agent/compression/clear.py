@@ -9,10 +9,10 @@ bytes stay. What is left out: long results that are still needed (`shrink.py`).
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from functools import cached_property
 from typing import ClassVar
 
 from ..actions import described
@@ -44,8 +44,9 @@ class ToolResultClearing:
 
     def __call__(self, view: View, scene: Scene) -> Change | None:
         """One change for all that may go; None if it frees too little."""
+        repeats = Repeats(view, scene)
         change = shorten(self.name, view, scene, self._old(view, scene),
-                         lambda entry: placeholder(entry, view, scene))
+                         lambda entry: placeholder(entry, repeats))
         if change is None:
             return None
         freed = sum(view[at].tokens - entry.tokens for at, entry in change.inserts)
@@ -80,14 +81,14 @@ def last_answer(view: View) -> int:
     return max(at, 0)
 
 
-def placeholder(entry: Entry, view: View, scene: Scene) -> str:
+def placeholder(entry: Entry, repeats: Repeats) -> str:
     """What takes the place of a cleared result: one line."""
-    index = entry.stands_for[0]
-    before = same_before(view, scene, index)
+    count, last = repeats.before(entry.stands_for[0])
+    scene = repeats.scene
     return rendered(entry, scene, scene.texts(
-        "cleared_again", count=len(before) + 1, index=before[-1], was=scene.texts(
-            "cleared_equal" if scene.history[before[-1]]["content"] == entry.message["content"]
-            else "cleared_other")) if before else "")
+        "cleared_again", count=count + 1, index=last, was=scene.texts(
+            "cleared_equal" if scene.history[last]["content"] == entry.message["content"]
+            else "cleared_other")) if count else "")
 
 
 def placeholder_tokens(entry: Entry, scene: Scene, way_back: str) -> int:
@@ -127,15 +128,29 @@ def answer_to(scene: Scene, result: int) -> str:
     return str(answer["content"]) if answer.get("role") == "assistant" else ""
 
 
-def same_before(view: View, scene: Scene, result: int) -> list[int]:
-    """The earlier results of all calls in the view that equal the call of this result."""
-    chronicle = scene.index.chronicle.grow()
-    wanted = chronicle.call_of.get(result)
-    asked = {} if wanted is None else scene.index.asked(wanted)
-    if wanted is None or list(islice(asked.values(), 2)) == [1]:  # there is no other
-        return []
-    found = [chronicle.result_of.get((entry.stands_for[0], number), result)
-             for entry in view.entries if entry.stands_for and entry.stands_for[0] in asked
-             for number, call in enumerate(calls_of(entry.message))
-             if all(call.get(key) == wanted.get(key) for key in ("name", "arguments", "invalid"))]
-    return [at for at in found if at < result]
+class Repeats:
+    """Which calls of a view had been made before; calls that are equal are looked for once."""
+
+    def __init__(self, view: View, scene: Scene) -> None:
+        self.scene, self._entries = scene, view.entries
+        self._results: dict[int, list[int]] = {}  # by the id of what the index has of equal calls
+
+    @cached_property
+    def _shown(self) -> set[int]:
+        """The messages with calls that the view has."""
+        return {entry.stands_for[0] for entry in self._entries
+                if entry.stands_for and calls_of(entry.message)}
+
+    def before(self, result: int) -> tuple[int, int]:
+        """How many earlier results in the view are of calls that equal the call of this result,
+        and the newest of them (-1 for none)."""
+        made = self.scene.index.chronicle.grow().call_of.get(result)
+        alike = self.scene.index.alike(made) if made else ()
+        if len(alike) < 2:
+            return 0, -1
+        if id(alike) not in self._results:
+            self._results[id(alike)] = [
+                place.result for place in alike if place.message in self._shown]
+        found = self._results[id(alike)]
+        count = bisect_left(found, result)
+        return count, found[count - 1] if count else -1

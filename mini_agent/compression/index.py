@@ -12,16 +12,17 @@ worth (`chances.py`), which lines are chosen (`coverage.py`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
 from ..errorlines import ErrorLines
-from ..messages import Call, Message, calls_of, text_of
+from ..messages import Call, Message, text_of
 from ..words import names
 from .chances import PLAIN_CHANCE, QUOTES, Worths
-from .chronicle import Chronicle, Work, anew_if_broken
+from .chronicle import Chronicle, Place, Work, anew_if_broken
 from .units import BARE, kind_of, telling, units
 from .verify import Support
 from .vocabulary import Vocabulary
@@ -88,8 +89,8 @@ class HistoryIndex:
         self.support = Support(history)
         self.kept: dict[Hashable, int] = {}
         self._names_in = lru_cache(STRETCHES)(names)  # lines are made of the same again and again
-        self._asked: dict[Hashable, dict[int, int]] = {}  # calls, by what equal ones share
-        self._asked_to = 0
+        self._alike: dict[Hashable, list[Place]] = {}  # answered calls, by what equal ones share
+        self._compared = 0  # how many calls are in it
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -102,14 +103,13 @@ class HistoryIndex:
         self.chronicle.grow()
         return self
 
-    def asked(self, made: Call) -> Mapping[int, int]:
-        """Message to how many of its calls may equal this one; all other messages have none."""
-        for at in range(self._asked_to, len(self._history)):
-            for call in calls_of(self._history[at]):
-                equal = self._asked.setdefault(_likeness(call), {})
-                equal[at] = equal.get(at, 0) + 1
-        self._asked_to = len(self._history)
-        return self._asked.get(_likeness(made), {})
+    def alike(self, made: Call) -> Sequence[Place]:
+        """The answered calls that are equal to this one, in the order of their results."""
+        answers = self.chronicle.grow().answers
+        for place in answers[self._compared:]:
+            self._alike.setdefault(_kind(place.call), []).append(place)
+            self._compared += 1
+        return self._alike.get(_kind(made), ())
 
     def telling(self, message: int) -> Iterable[HistoryLine]:
         """Its lines, each once, that no later message has, and that show a word or are
@@ -161,9 +161,8 @@ class HistoryIndex:
         return self.words.numbers(sorted({*chain.from_iterable(map(self._names_in, text.split()))}))
 
 
-def _likeness(call: Call) -> Hashable:
-    """The same for calls that are equal: the name, the keys, and all plain values; or what
-    was not an object."""
+def _kind(call: Call) -> Hashable:
+    """The same for calls that are equal: the name, and all arguments or what was no object."""
     return call["name"], call.get("invalid"), frozenset(
-        (key, None if isinstance(value, (dict, list)) else value)
+        (key, (json.dumps(value, sort_keys=True),) if isinstance(value, (dict, list)) else value)
         for key, value in call["arguments"].items())

@@ -15,7 +15,8 @@ Calls = list[Call]             # calls that have no result yet; ids may repeat
 
 def waiting_for(call_id: object, waiting: Calls) -> Call | None:
     """Remove the first call with this id from `waiting` and return it; None if there is none."""
-    found = next((at for at, call in enumerate(waiting) if call["id"] == string_of(call_id)), None)
+    sought = string_of(call_id)
+    found = next((at for at, call in enumerate(waiting) if call["id"] == sought), None)
     return None if found is None else waiting.pop(found)
 
 
