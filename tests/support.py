@@ -95,24 +95,33 @@ def listening() -> None:
 def is_gone(group: int, patience: float = PATIENCE) -> bool:
     """Whether every process of a group has ended, or does within so many seconds; one that
     nobody has waited for counts as ended, where the system can tell."""
+    return _ends(os.killpg, group, patience)
+
+
+def gone(pid: int, patience: float = PATIENCE) -> bool:
+    """The same of one process."""
+    return _ends(os.kill, pid, patience)
+
+
+def _ends(tell: Callable[[int, int], None], number: int, patience: float) -> bool:
     end = time.monotonic() + patience
     while time.monotonic() < end:
         try:
-            os.killpg(group, 0)
+            tell(number, 0)
         except ProcessLookupError:
             return True
-        if Path("/proc/self/stat").is_file() and not any(_states(group)):
+        if Path("/proc/self/stat").is_file() and not any(_states(number, tell is os.killpg)):
             return True
         time.sleep(.01)
     return False
 
 
-def _states(group: int) -> Iterator[str]:
-    """The state of each process of a group but of those that have ended."""
+def _states(number: int, grouped: bool) -> Iterator[str]:
+    """The state of a process, or of each of a group, but of those that have ended."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # it has ended since
-            state, _, its_group = path.read_text(encoding="utf-8").rpartition(")")[2].split()[:3]
-            if int(its_group) == group and state != "Z":
+            state, _, group = path.read_text(encoding="utf-8").rpartition(")")[2].split()[:3]
+            if number == int(group if grouped else path.parent.name) and state != "Z":
                 yield state
 
 

@@ -17,23 +17,8 @@ from mini_agent.hostile import clean_output
 from mini_agent.tools.process import Capture, run_program
 from mini_agent.tools.shell import RunCommand, command_environment
 
-from .support import PATIENCE, begun
+from .support import PATIENCE, begun, gone, is_gone
 from .test_m2_tools import ToolCase
-
-
-def gone(pid: int) -> bool:
-    """Whether a process has ended; one that nobody has waited for counts as ended."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        try:
-            os.kill(pid, 0)
-            status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-        except (ProcessLookupError, FileNotFoundError):
-            return True
-        if status.rpartition(")")[2].split()[0] == "Z":
-            return True
-        time.sleep(.01)
-    return False
 
 
 class CommandTest(ToolCase):
@@ -168,6 +153,10 @@ class EndingTest(ToolCase):
         """Without a limit it would never come back."""
         with self.assertRaisesRegex(ToolError, "not finished after 0.1 s"):
             RunCommand(self.workspace, timeout=.1)(command="sleep 30")
+
+    def test_who_lives_is_not_taken_for_gone(self) -> None:
+        """What the tests look for is seen while it is there."""
+        self.assertEqual([False, False], [gone(os.getpid(), .02), is_gone(os.getpgrp(), .02)])
 
     def test_what_a_command_leaves_behind_is_ended(self) -> None:
         """Started in the background, it neither keeps the call waiting nor outlives it."""

@@ -17,8 +17,7 @@ from mini_agent.runner import run_task
 from mini_agent.tasks import load_task
 from mini_agent.trace import Record, TraceFile, read_trace
 from tests.sessions import Counter, Speaker, counting, started, taken_up
-from tests.support import FolderTest, begun, interrupt
-from tests.test_m2_shell import gone
+from tests.support import FolderTest, begun, gone, interrupt
 from tests.test_m2_tools import ToolCase
 
 
