@@ -177,6 +177,14 @@ class HostileTest(Laws):
                                     '{"role":"user","content":' + "[" * depth + "]" * depth + "}")
                 self.assertEqual([lost.what for lost in session.unreadable], ["nested too deep"])
 
+    def test_what_a_program_prints_between_its_records_is_passed_over(self) -> None:
+        """Many short lines between the messages, or a number before each, are no prose."""
+        said = [{"role": role, "content": "word " * 40} for role in ("user", "assistant") * 9]
+        printed = [["INFO: one more step"] * 15 + [json.dumps(each)] for each in said]
+        self.assertEqual(18, len(self.read(*sum(printed, [])).messages))
+        numbered = [f"     {at}\t{json.dumps(each)}" for at, each in enumerate(said, 1)]
+        self.assertEqual(18, len(self.read(*numbered).messages))
+
     def test_a_data_uri_is_not_text(self) -> None:
         """An image is its type and its size, inside a text too; a trace of ours is as it is."""
         link = "data:image/png;base64," + "A" * 400_000

@@ -24,10 +24,11 @@ from ...strict_json import decode, loads, skip_blanks
 
 HEAD_VALUES = 200      # how many values are looked at to find the format
 HEAD_LINES = 1_000     # and how many lines, to see whether it is prose
-LOG_SHARE = 10         # of which one in so many has JSON in a log, between what else was printed
+LOG_SHARE = 10         # in a log one byte in so many is JSON, between what else was printed
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _REPLACED = "\ufffd".encode()
+_NUMBERS = b"0123456789- \t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +96,11 @@ class Document:
         return document
 
     def _is_prose(self) -> bool:
-        """Whether hardly a line begins like an object or a list: a text that quotes some JSON."""
-        lines = [raw.lstrip()[:1] for raw in islice(self._lines(), HEAD_LINES)]
-        filled = [start for start in lines if start]
-        return sum(start in (b"{", b"[") for start in filled) * LOG_SHARE < len(filled)
+        """Whether few lines, and short ones, begin like an object or a list (behind a number, as
+        `cat -n` writes it): a text that quotes some JSON."""
+        lines = [raw.strip().lstrip(_NUMBERS) for raw in islice(self._lines(), HEAD_LINES)]
+        like_json = [line for line in lines if line[:1] in (b"{", b"[")]
+        return sum(map(len, like_json)) * LOG_SHARE < sum(map(len, lines))
 
     def _foreign(self) -> str:
         """What is said of a file that has no JSON in it."""
