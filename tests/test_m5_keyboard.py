@@ -160,11 +160,13 @@ class AtATerminal(unittest.TestCase):
                 (("q\x1b\r",), ["q"]),
                 (("\x1b\x1b[Aq\r",), ["q"]), (("one two \x17three\r",), ["one three"]),
                 (("one\x17\x17b\r",), ["b"]), (("a\x15b\x01\x0c\tc\x9b\r",), ["b\tc"]),
-                (("\x1b[" + "1" * 30 + "\r",), ["1" * 9])):
+                (("\x1b[" + "1" * 30 + "\r",), ["1" * 9]),
+                (("\x1b[200~\x04a\x15\x7f\x17b\r\x1b[201~\r",), ["ab\n"])):  # pasted, not pressed
             with self.subTest(keys):
                 made = Keys()
                 self.assertEqual(typed, [line for part in keys for line in
                                          made.add(part.encode())])
+                self.assertFalse(made.ended)
 
     def test_a_paste_of_many_lines_while_the_model_works_is_one_message(self) -> None:
         """A terminal that marks pastes is asked to, as long as it is listened to. A path in the

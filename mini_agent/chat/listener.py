@@ -55,17 +55,21 @@ class Keys:
                 if not _HALF_A_KEY.fullmatch(self._key):
                     self._pasting = PASTES.get(self._key, self._pasting)
                     self._key = ""
-            elif letter in LETTER_BACK:
-                del self._letters[-1:]
-            elif letter == LINE_BACK:
-                self._letters = []
-            elif letter == WORD_BACK:
-                words = self.begun.rsplit(maxsplit=1)
-                self._letters = list(f"{words[0]} " if len(words) == 2 else "")
-            elif letter == END:
-                self.ended = self.ended or not self._letters
             elif letter in "\t\r\n" or unicodedata.category(letter) != "Cc":
                 self._letters.append("\n" if letter == "\r" else letter)
+            elif not self._pasting:  # what is pasted presses no keys
+                self._press(letter)
+
+    def _press(self, key: str) -> None:
+        if key in LETTER_BACK:
+            del self._letters[-1:]
+        elif key == LINE_BACK:
+            self._letters = []
+        elif key == WORD_BACK:
+            words = self.begun.rsplit(maxsplit=1)
+            self._letters = list(f"{words[0]} " if len(words) == 2 else "")
+        elif key == END:
+            self.ended = self.ended or not self._letters
 
 
 class Listener:
