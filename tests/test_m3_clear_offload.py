@@ -160,12 +160,14 @@ class Offload(unittest.TestCase):
         run.ask()
         self.assertEqual(list(run.store.results), [4, 9])  # 220,000: one of the two largest
 
-    def test_a_result_of_50_000_characters_stays_and_one_more_goes(self) -> None:
-        """The limit is for results over 50,000 characters."""
-        run = self.session(2_000_000, scale=False)
-        run.round("x", "y" * 50_000, "y" * 50_001)
-        run.ask()
-        self.assertEqual(list(run.store.results), [4])
+    def test_what_is_at_a_limit_stays_and_with_one_character_more_goes(self) -> None:
+        """That of a result is 50,000 characters, that of a batch 200,000."""
+        for sizes, moved in (((50_000, 50_001), [4]), ((40_000,) * 5, []),
+                             ((*(40_000,) * 5, 1), [3])):
+            run = self.session(2_000_000, scale=False)
+            run.round("x", *("y" * size for size in sizes))
+            run.ask()
+            self.assertEqual(moved, [*run.store.results])
 
     def test_at_the_third_step_only_what_is_new_can_move(self) -> None:
         """X of 8,000 and Y of 7,000 were sent whole; with Z of 9,000 they are over 20,000, so Z
