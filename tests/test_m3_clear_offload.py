@@ -195,6 +195,16 @@ class Offload(unittest.TestCase):
             run.ask()
             self.assertEqual(moved, [*run.store.results])
 
+    def test_a_batch_is_what_one_step_gave_or_all_of_the_view(self) -> None:
+        """Two steps of 1,200 characters: each is within 1,500, both are not with two previews."""
+        for scope, moved in (("step", []), ("view", [3, 4, 6])):
+            run = PolicySession(ladder("result_offload", max_chars=10**6, batch_chars=1_500,
+                                       preview_chars=60, batch_scope=scope), 1_000, trigger="30%")
+            for _ in range(2):
+                run.round("x", "y" * 600, "y" * 600)
+            run.ask()
+            self.assertEqual(moved, [*run.store.results])
+
     def test_the_absolute_numbers_scale_with_the_window(self) -> None:
         """In a window of 20,000 a result over 5,000 characters goes, a preview of 200 stays."""
         run = self.session(20_000)

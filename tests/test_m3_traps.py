@@ -11,7 +11,7 @@ from mini_agent.compression.summariser import LEAST_CHARS, PART_CHARS, Summarise
 from mini_agent.compression.window import ContextWindow
 from mini_agent.errors import ContextOverflowError, ModelError, PromptTooLongError, StrategyError
 from mini_agent.extract import summary
-from mini_agent.messages import Message, assistant, call, tool_result, user
+from mini_agent.messages import Message, assistant, call, system, tool_result, user
 from mini_agent.texts import Texts
 from mini_agent.tokens import estimator
 from mini_agent.trace import Record
@@ -179,6 +179,17 @@ class WordsTest(unittest.TestCase):
                          sent[1:6])
         self.assertTrue(sent[6]["content"].startswith("[handoff note]"))
         self.assertEqual(7, len(sent))
+
+    def test_a_later_system_message_stays_a_message(self) -> None:
+        """It is no part of a summary: nobody is refused, and the stretches around it are folded."""
+        rule = system("From now on: no network.")
+        for name in FOLDS:
+            with self.subTest(name):
+                records: list[Record] = []
+                history = [*head(), *rounds(9, LONG), rule, *rounds(9, LONG)]
+                sent = governed(name, 1_100, Says(), records).before_model_call(history, 18)
+                self.assertEqual(1, sent.count(rule))
+                self.assertEqual([], payloads(records, "compression_skipped"))
 
     def test_a_summary_speaks_the_language_of_the_session(self) -> None:
         """No English line in a Chinese session, whatever the form."""

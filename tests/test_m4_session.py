@@ -193,7 +193,7 @@ class ChildTest(SubagentTest):
 
 
 class EndingTest(SubagentTest):
-    """Every ending of a child has its word, its code and its numbers."""
+    """Each ending that a child comes to by itself has its word, its code and its numbers."""
 
     def ended(self, *children: tuple[dict[str, Any], dict[str, Any]],
               **fields: Any) -> list[tuple[str, str]]:
