@@ -168,8 +168,8 @@ class Pinning(unittest.TestCase):
         """The record has the text that it stands for."""
         made = window(1_000, "rolling_summary")
         made.take_in(head())
-        self.assertEqual(made.pin(Pin(1, ""), 0, "user"), "")
-        self.assertEqual(made.pins.pins, (Pin(1, "the task"),))
+        self.assertEqual(["", ""], [made.pin(Pin(index, ""), 0, "user") for index in (0, 1)])
+        self.assertEqual(made.pins.pins, (Pin(0, "the system"), Pin(1, "the task")))
 
     def test_a_mark_is_set_once(self) -> None:
         """Also when it stands there twice, a request is made again, or the session goes on."""
