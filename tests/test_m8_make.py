@@ -28,7 +28,8 @@ def outermost() -> dict[str, str]:
 
 def recipe(target: str, *variables: str) -> list[str]:
     """The words of the one line that a target runs."""
-    done = subprocess.run(["make", "-n", target, "PYTHON=python3", *variables], cwd=ROOT,
+    python = f"PYTHON={shlex.quote(sys.executable)}"
+    done = subprocess.run(["make", "-n", target, python, *variables], cwd=ROOT,
                           env=outermost(), capture_output=True, encoding="utf-8", check=True)
     return shlex.split(done.stdout)
 
@@ -47,7 +48,7 @@ class MakeTest(FolderTest):
                     if target == "clean":
                         self.assertEqual("rm", words[0])
                         continue
-                    self.assertEqual("python3", words[0])
+                    self.assertEqual(sys.executable, words[0])
                     options = [word for word in words if word.startswith("--")]
                     self.assertEqual(len(variables) - (target == "evidence" and bool(variables)),
                                      len(options))
