@@ -15,6 +15,7 @@ from pathlib import Path
 from .support import ROOT, FolderTest, command, listening
 from .test_m8_ctrl_c import PATIENCE
 
+PYTHON = f"PYTHON={shlex.quote(sys.executable)}"  # there may be no python3
 TARGETS = re.findall(r"^([a-z][\w-]*):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
 GIVEN = {"evidence": ("SESSIONS=a b",), "fuzz": ("MINUTES=10", "SEEDS=1 2 3"),
          "test-real": ("KEEP=x",)}
@@ -28,8 +29,7 @@ def outermost() -> dict[str, str]:
 
 def recipe(target: str, *variables: str) -> list[str]:
     """The words of the one line that a target runs."""
-    python = f"PYTHON={shlex.quote(sys.executable)}"
-    done = subprocess.run(["make", "-n", target, python, *variables], cwd=ROOT,
+    done = subprocess.run(["make", "-n", target, PYTHON, *variables], cwd=ROOT,
                           env=outermost(), capture_output=True, encoding="utf-8", check=True)
     return shlex.split(done.stdout)
 
@@ -83,13 +83,14 @@ class MakeTest(FolderTest):
                      "build/m3/a.txt", "mini_agent/__pycache__/x.pyc"):
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / name).write_text("x", encoding="utf-8")
-        subprocess.run(["make", "-s", "clean"], cwd=self.folder, env=outermost(), check=True)
+        subprocess.run(["make", "-s", "clean", PYTHON], cwd=self.folder, env=outermost(),
+                       check=True)
         (self.folder / "mini_agent").rmdir()
         self.assertEqual(before, sorted(self.folder.rglob("*")))
 
     def test_the_watch_ends_with_ctrl_c(self) -> None:
         """With a word and status 0, so that make has nothing to complain of."""
-        with subprocess.Popen(["make", "watch-m3", f"PYTHON={sys.executable}"], cwd=ROOT,
+        with subprocess.Popen(["make", "watch-m3", PYTHON], cwd=ROOT,
                               env=outermost(),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
                               start_new_session=True, preexec_fn=listening) as process:
