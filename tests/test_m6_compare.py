@@ -588,6 +588,24 @@ class InterruptTest(unittest.TestCase):
         self.assertEqual((2, ""), (status, out))
         self.assertIn("this share was interrupted, it has not all of its files", err)
 
+    def test_the_page_of_what_is_done_says_so(self):
+        """And where nothing is done, the page that was there stays."""
+        done = 2
+
+        def compare(sources, plan, jobs, progress):
+            yield from run(sources[:done], plan, jobs, progress)
+            raise KeyboardInterrupt
+
+        run = run_compare.compare
+        page = Path(self.enterContext(tempfile.TemporaryDirectory()), "page.html")
+        with mock.patch.object(run_compare, "compare", compare):
+            self.assertEqual(130, mini_agent(*CALL, "--html", page)[0])
+            said = page.read_text(encoding="utf-8")
+            self.assertIn(", interrupted after 2 sessions", said)
+            done = 0
+            self.assertEqual(130, mini_agent(*CALL, "--html", page)[0])
+        self.assertEqual(said, page.read_text(encoding="utf-8"))
+
     def test_a_real_interrupt_ends_all_processes(self):
         """One signal to a call with two jobs: JSON on standard output, status 130,
         no child left."""

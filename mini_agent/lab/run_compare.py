@@ -101,8 +101,8 @@ def _report(options: argparse.Namespace, bounds: Bounds, done: Comparison, out: 
         raise UsageError("there is no session in it", place=" ".join(done.paths),
                          remedy="name a recorded session or a folder of them")
     print_results(options, done.plan, good, out)
-    if options.html is not None:
-        _write_page(Path(options.html), done.paths, done.plan, good, err)
+    if options.html is not None and good:  # else it was interrupted, and an older page may stand
+        _write_page(Path(options.html), done, good, err)
     broken = list(bounds.broken([row for result in good for row in result["rows"]],
                                 done.plan.policies))
     write_rows((f"mini-agent: {text}" for text in broken), err)
@@ -203,12 +203,13 @@ def _tell_faults(results: Sequence[Result | UnreadFile], err: TextIO) -> bool:
     return any(result["asked"] for result in unread)
 
 
-def _write_page(path: Path, paths: Sequence[str], plan: Plan, results: Sequence[Result],
-                err: TextIO) -> None:
+def _write_page(path: Path, done: Comparison, results: Sequence[Result], err: TextIO) -> None:
     from .page import render_page
 
-    command = _command_of(paths, plan, str(path))
-    page = render_page(page_data(command, plan.estimator, plan.facts, results))
+    command = _command_of(done.paths, done.plan, str(path))
+    if done.interrupted:
+        command += f", interrupted after {number_of(len(results), 'session')}"
+    page = render_page(page_data(command, done.plan.estimator, done.plan.facts, results))
     try:
         write_file(path, clean(page))
     except OSError as error:
